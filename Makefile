@@ -30,10 +30,10 @@ ALARM_RUN ?= latency --on tcp,mqtt --messages 1000 --warmup 200 --repeat 6 --mea
 # Kernels that the probes are tried on: names of lines in this table. The file that gets the matrix, if any.
 KERNELS ?= $(shell sed -n 's/^\([^ \#]\+\) .*/\1/p' .ci/kernels/table)
 KERNELS_TABLE ?=
-# Rows of the table of implementations: names of implementations or protocols, all if there are none. Where the table, its JSON and the captures of
-# rows that are not right are written, and the wirelap that is tried.
+# Rows of the table of implementations: names of implementations or protocols, all if there are none. Where its JSON and the captures of rows that
+# are not right are written, and the wirelap that is tried.
 IMPLEMENTATIONS ?=
-IMPLEMENTATIONS_TABLE ?= docs/results/0035-implementations-table.md
+IMPLEMENTATIONS_TABLE ?= docs/results/implementations.json
 IMPLEMENTATIONS_KEEP ?= $(CARGO_TARGET_DIR)/implementations
 WIRELAP ?= $(CARGO_TARGET_DIR)/debug/wirelap
 # Debian's suites whose Wireshark the dissectors are tried on, beside this machine's.
@@ -61,6 +61,8 @@ NEXTEST = CARGO_TARGET_$(TRIPLE)_RUNNER="$(CURDIR)/.ci/test-runner" cargo nextes
 # Folders whose files import each other in no circle.
 UNCIRCULAR := $(foreach crate,events recording process tls capture protocols correlate report compare history page parquet session replay experiment cli,tracer/$(crate)/src) tui/src \
 	tracer/support/src tracer/support/pipeline/src $(wildcard workloads/src workloads/*/src)
+# Modules that a macro declares, which `cargo fmt` does not find by itself.
+VERDICTS := $(wildcard $(addprefix tracer/,$(addsuffix .rs,correlate/src/why/verdicts/* correlate/src/why/verdicts/*/mod report/src/words/verdicts/*)))
 PROBES := $(filter-out %/vmlinux.h,$(wildcard ebpf/probes/*.c ebpf/include/*.h))
 
 help: ## this list
@@ -134,7 +136,7 @@ implementations: ## run brokers and clients of others beside wirelap, and compar
 	@.ci/setup wirelap implementations
 	$(if $(filter file,$(origin WIRELAP)),cargo build --package wirelap)
 	$(SUDO) .ci/implementations/run --wirelap "$(WIRELAP)" $(IMPLEMENTATIONS) --keep "$(IMPLEMENTATIONS_KEEP)" \
-		$(if $(IMPLEMENTATIONS),--update) --table "$(IMPLEMENTATIONS_TABLE)" --json "$(IMPLEMENTATIONS_TABLE:.md=.json)"
+		$(if $(IMPLEMENTATIONS),--update) --json "$(IMPLEMENTATIONS_TABLE)"
 
 faults: setup build ## what is killed, stopped, full, gone: in every phase
 	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap-workload" fetch kafka
@@ -166,14 +168,15 @@ fuzz: setup ## every fuzz target for FUZZ_SECONDS (needs rustup's nightly)
 	done
 
 fmt: ## format Rust and C
-	cargo fmt --all
+	cargo fmt --all -- $(VERDICTS)
 	clang-format -i $(PROBES)
 
-lint: setup-build ## formats, circles of files, clippy
+lint: setup-build ## formats, circles of files, links of documents, clippy
 	@.ci/setup lint
-	cargo fmt --all --check
+	cargo fmt --all -- --check $(VERDICTS)
 	clang-format --dry-run -Werror $(PROBES)
 	.ci/circles $(UNCIRCULAR)
+	.ci/links .
 	cargo clippy $(WORKSPACE) --all-targets -- -D warnings
 
 # Not `advisories`: their database is a git repository, and a check must not need one to be reachable.

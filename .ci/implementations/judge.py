@@ -1,6 +1,7 @@
-"""wirelap's figures beside the programs' own, and the table of both."""
+"""wirelap's figures beside the programs' own, and what they come to."""
 
-CELLS = {"first": "wirelap live, first", "late": "wirelap live, late", "capture": "from a capture"}
+# wirelap attached before the programs start, once the clients are connected, and not at all: from a capture.
+CELLS = ["first", "late", "capture"]
 TRUST = ["good", "reduced", "unusable"]
 
 
@@ -53,50 +54,6 @@ def judged(said, truth, options, cell):
     if not is_trusted:
         return "right, doubted"
     return "right" if said["followed"] == said["delivered"] else "not all followed"
-
-
-def table(rows, cells):
-    """The rows in Markdown."""
-    named = [f"{CELLS[cell]}: sent / delivered / followed, trust" for cell in cells]
-    lines = [
-        "# Implementations beside wirelap, row by row",
-        "",
-        f"How this is made and what the words mean: [0035-implementations.md](0035-implementations.md). {len(rows)} rows; cells: {summary(rows, cells)}.",
-        "",
-        "| protocol | server | publisher | subscriber | programs: sent / delivered | " + " | ".join(named) + " |",
-        "|" + "---|" * (5 + len(named)),
-    ]
-    for row in rows:
-        lines.append("| " + " | ".join([*parties(row), *told(row, cells)]) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def parties(row):
-    options = " ".join(f"{name}={value}" for name, value in row["extra"].items())
-    return [
-        f"{row['protocol']} {options}".strip(),
-        *(f"{row[role]} {row['versions'].get(row[role], '')}".strip() if row[role] else "–" for role in ("server", "publisher", "subscriber")),
-    ]
-
-
-def told(row, cells):
-    if row.get("fault"):
-        first = row["fault"].splitlines()[0][:200].replace("|", "/")
-        return [f"did not run: {first}", *["–"] * len(cells)]
-    truths = {cell: row["cells"][cell]["truth"] for cell in cells}
-    twice = {cell: f", {truth['twice']} twice" if truth.get("twice") else "" for cell, truth in truths.items()}
-    parts = list(dict.fromkeys(f"{truth['sent']} / {truth['delivered']}{twice[cell]}" for cell, truth in truths.items()))
-    return [", ".join(parts), *(cell_text(row["cells"][cell]) for cell in cells)]
-
-
-def cell_text(cell):
-    said, judgement = cell["said"], cell["judgement"]
-    text = f"{said['sent']} / {said['delivered']} / {said['followed']}, {said['trust'] if said['rows'] else 'no row'}"
-    if said["duplicates"]:
-        text += f", {said['duplicates']} twice"
-    if said["others"]:
-        text += f", also {', '.join(said['others'])}"
-    return text if judgement == "right" else f"{text}: **{judgement}**"
 
 
 def summary(rows, cells):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which datagram a read takes (docs/decisions/0033). A packet's memory is reused, so a datagram is identified by its
+ * Which datagram a read takes (docs/decisions/probes.md). A packet's memory is reused, so a datagram is identified by its
  * skb->head and a time at which it had that memory.
  *
  * On kernels where functions can be traced, the function that takes a datagram off the queue reports it, in calls that begin once

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* All probes are one object, because they share maps (docs/decisions/0002). */
+/* All probes are one object, because they share maps (docs/decisions/probes.md). */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_endian.h>

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 use wirelap_test_pipeline::snapshots;
-use wirelap_tui::{Options, TuiError};
+use wirelap_tui::{ScreenOptions, TuiError};
 
 fn main() -> Result<(), TuiError> {
     let which = std::env::args().nth(1).unwrap_or_else(|| "five".into());
@@ -18,7 +18,7 @@ fn main() -> Result<(), TuiError> {
             _ => snapshots::five(seconds + 1),
         })
     };
-    let outcome = wirelap_tui::run(Options::default(), &mut source, &|| false)?;
+    let outcome = wirelap_tui::run(ScreenOptions::default(), &mut source, &|| false)?;
     println!("{outcome:?}");
     Ok(())
 }

@@ -5,7 +5,7 @@ use wirelap_events::{Nanos, Segment};
 
 /// The quantity that a bar's length shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scale {
+pub enum BarScale {
     /// Every bar is full: its parts are shares of the row's own time.
     #[default]
     Share,
@@ -13,25 +13,25 @@ pub enum Scale {
     Time,
 }
 
-impl Scale {
+impl BarScale {
     /// The name in the file of what the screen remembers.
     pub const fn name(self) -> &'static str {
         match self {
-            Scale::Share => "share",
-            Scale::Time => "time",
+            BarScale::Share => "share",
+            BarScale::Time => "time",
         }
     }
 }
 
 /// Length of a group's bar in a column `width` wide; `slowest` is the largest median on the screen.
-pub fn length(scale: Scale, group: &Group, slowest: Nanos, width: u16) -> u16 {
+pub fn length(scale: BarScale, group: &Group, slowest: Nanos, width: u16) -> u16 {
     if group.segments.is_empty() || group.one_way.count == 0 {
         return 0;
     }
     match scale {
-        Scale::Share => width,
-        Scale::Time if slowest.0 == 0 => 0,
-        Scale::Time => {
+        BarScale::Share => width,
+        BarScale::Time if slowest.0 == 0 => 0,
+        BarScale::Time => {
             let ratio = group.one_way.p50.0 as f64 / slowest.0 as f64;
             cells(ratio * f64::from(width)).clamp(1, width.max(1)).min(width)
         }
@@ -102,12 +102,12 @@ mod tests {
         let mut group = Group { segments: stats(&[1.0]), ..Group::default() };
         group.one_way.count = 1;
         group.one_way.p50 = Nanos(250);
-        assert_eq!(length(Scale::Time, &group, Nanos(1000), 40), 10);
-        assert_eq!(length(Scale::Share, &group, Nanos(1000), 40), 40);
+        assert_eq!(length(BarScale::Time, &group, Nanos(1000), 40), 10);
+        assert_eq!(length(BarScale::Share, &group, Nanos(1000), 40), 40);
         group.one_way.p50 = Nanos(1);
-        assert_eq!(length(Scale::Time, &group, Nanos(1000), 40), 1, "never vanishes");
+        assert_eq!(length(BarScale::Time, &group, Nanos(1000), 40), 1, "never vanishes");
         group.one_way.count = 0;
-        assert_eq!(length(Scale::Share, &group, Nanos(1000), 40), 0);
+        assert_eq!(length(BarScale::Share, &group, Nanos(1000), 40), 0);
     }
 
     proptest! {

@@ -26,11 +26,11 @@ mod wireshark;
 mod words;
 
 pub use app::{
-    Action, App, Command, ExperimentChoice, ExperimentRequest, ExperimentSetting,
-    ExperimentSettings, Experiments, ProbeHook, ProbeSetup, ReadShare, ReplayControl, ReplayState,
-    Request, Silence, Source, View,
+    Action, App, ExperimentChoice, ExperimentRequest, ExperimentSetting, ExperimentSettings,
+    Experiments, ProbeHook, ProbeSetup, ReadShare, ReplayControl, ReplayState, ScreenCommand,
+    ScreenRequest, Silence, UpdateSource, View,
 };
 pub use columns::{Column, Sort};
 pub use plain::plain;
-pub use terminal::{Options, ScreenEnd, TuiError, run};
+pub use terminal::{ScreenEnd, ScreenOptions, TuiError, run};
 pub use theme::Theme;

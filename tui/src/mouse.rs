@@ -1,6 +1,6 @@
 //! The effects of clicks and the wheel. The modules that draw a part of the screen say where it is.
 
-use crate::app::{Action, App, Command, Motion, Overlay, View, palette};
+use crate::app::{Action, App, Motion, Overlay, ScreenCommand, View, palette};
 use crate::layout::{self, PanelAreas, split_top, window};
 use crate::render::{self, ScreenAreas, distribution, footer, stages, table::TableParts, tabs};
 use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
@@ -168,7 +168,7 @@ impl App {
                 return self.on_key(key.into());
             }
             Some(Overlay::Experiments) | None if is_list => {
-                return self.perform(Command::Move(motion));
+                return self.perform(ScreenCommand::Move(motion));
             }
             Some(Overlay::Help | Overlay::Experiments) | None => self.scroll_by(down * WHEEL),
         }

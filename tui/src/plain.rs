@@ -4,7 +4,7 @@ use crate::columns::{self, Column, ColumnChoice};
 use crate::{text, words};
 use std::fmt::Write;
 use wirelap_correlate::snapshot::{Group, Snapshot};
-use wirelap_report::{Partial, words as report_words};
+use wirelap_report::{ReportedPartial, words as report_words};
 
 /// Number of segments that are named for each row.
 const TOP_SEGMENTS: usize = 4;
@@ -88,7 +88,7 @@ fn table(out: &mut String, snapshot: &Snapshot, width: u16) {
             push_wrapped(out, "  ", &time, width);
         }
         if let Some(seen) = &group.partial {
-            let seen = Partial::from(&**seen);
+            let seen = ReportedPartial::from(&**seen);
             push_wrapped(out, "  ", &seen.counts(), width);
             for (name, line) in seen.lines() {
                 let lead = if name.is_empty() { "    ".into() } else { format!("  {name}: ") };

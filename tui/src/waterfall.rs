@@ -10,20 +10,20 @@ use wirelap_report::words;
 
 /// A line of a waterfall.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Line {
+pub enum WaterfallLine {
     /// An interval.
-    Bar(Bar),
+    Bar(WaterfallBar),
     /// A sentence about the interval above.
     Note(String),
 }
 
 /// An interval of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bar {
+pub struct WaterfallBar {
     /// The leg, 0 for the first. The dwell counts to the leg after it.
     pub leg: usize,
     /// The step that the message went through.
-    pub what: What,
+    pub what: BarActivity,
     /// The beginning.
     pub from: Nanos,
     /// The end, after the beginning.
@@ -34,7 +34,7 @@ pub struct Bar {
 
 /// A step that a message goes through in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum BarActivity {
     /// A segment. The segments of a message do not overlap.
     Segment(Segment),
     /// A part of the dwell: a thread of the forwarder was woken and waits for a CPU.
@@ -43,28 +43,28 @@ pub enum What {
     Runs,
 }
 
-impl What {
+impl BarActivity {
     /// The name in the waterfall. A part of the dwell has a dot before it.
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
-            What::Segment(segment) => segment.name(),
-            What::Waits => "· waits",
-            What::Runs => "· runs",
+            BarActivity::Segment(segment) => segment.name(),
+            BarActivity::Waits => "· waits",
+            BarActivity::Runs => "· runs",
         }
     }
 
     /// The segment whose colour and letter it has.
     pub const fn look(self) -> Segment {
         match self {
-            What::Segment(segment) => segment,
-            What::Waits => Segment::RunQueue,
-            What::Runs => Segment::Handoff,
+            BarActivity::Segment(segment) => segment,
+            BarActivity::Waits => Segment::RunQueue,
+            BarActivity::Runs => Segment::Handoff,
         }
     }
 }
 
 /// The lines of a message, in order of time. Intervals without duration are left out.
-pub fn lines(delivery: &Delivery, snapshot: &Snapshot) -> Vec<Line> {
+pub fn lines(delivery: &Delivery, snapshot: &Snapshot) -> Vec<WaterfallLine> {
     let mut waterfall = Waterfall { lines: Vec::new(), delivery, snapshot };
     for (index, leg) in delivery.legs.iter().enumerate() {
         if let Some(before) = index.checked_sub(1).and_then(|before| delivery.legs.get(before)) {
@@ -76,36 +76,36 @@ pub fn lines(delivery: &Delivery, snapshot: &Snapshot) -> Vec<Line> {
 }
 
 /// The first and the last moment of the intervals; `None` without any.
-pub fn extent(lines: &[Line]) -> Option<(Nanos, Nanos)> {
-    let bars = || lines.iter().filter_map(Line::bar);
+pub fn extent(lines: &[WaterfallLine]) -> Option<(Nanos, Nanos)> {
+    let bars = || lines.iter().filter_map(WaterfallLine::bar);
     Some((bars().map(|bar| bar.from).min()?, bars().map(|bar| bar.to).max()?))
 }
 
-impl Line {
+impl WaterfallLine {
     /// The interval, if it is one.
-    pub fn bar(&self) -> Option<&Bar> {
+    pub fn bar(&self) -> Option<&WaterfallBar> {
         match self {
-            Line::Bar(bar) => Some(bar),
-            Line::Note(_) => None,
+            WaterfallLine::Bar(bar) => Some(bar),
+            WaterfallLine::Note(_) => None,
         }
     }
 }
 
 struct Waterfall<'a> {
-    lines: Vec<Line>,
+    lines: Vec<WaterfallLine>,
     delivery: &'a Delivery,
     snapshot: &'a Snapshot,
 }
 
 impl Waterfall<'_> {
-    fn bar(&mut self, bar: Bar) {
+    fn bar(&mut self, bar: WaterfallBar) {
         if bar.from < bar.to {
-            self.lines.push(Line::Bar(bar));
+            self.lines.push(WaterfallLine::Bar(bar));
         }
     }
 
     fn note(&mut self, note: Option<String>) {
-        self.lines.extend(note.map(Line::Note));
+        self.lines.extend(note.map(WaterfallLine::Note));
     }
 
     /// The time between two legs, and the threads that ran in it.
@@ -120,7 +120,13 @@ impl Waterfall<'_> {
         }
         let segment = Segment::BrokerDwell;
         let thread = thread_of(&SegmentSpan { segment, from, to, hop: None }, leg);
-        self.bar(Bar { leg: index, what: What::Segment(segment), from, to, thread });
+        self.bar(WaterfallBar {
+            leg: index,
+            what: BarActivity::Segment(segment),
+            from,
+            to,
+            thread,
+        });
         let off = self.delivery.off_cpu_of(index);
         let threads = [
             ("the thread that read it", off.dwell.unwrap_or_default()),
@@ -134,12 +140,18 @@ impl Waterfall<'_> {
             let until = leg.before.get(at.saturating_add(1)).map_or(to, |next| next.woken);
             let within = |at: Nanos| at.clamp(from, to);
             let (woken, running) = (within(hop.woken), within(hop.running));
-            let part = |what, from, to| Bar { leg: index, what, from, to, thread: known(hop.task) };
-            self.bar(part(What::Waits, woken, running));
+            let part = |what, from, to| WaterfallBar {
+                leg: index,
+                what,
+                from,
+                to,
+                thread: known(hop.task),
+            };
+            self.bar(part(BarActivity::Waits, woken, running));
             if woken < running {
                 self.note(waited(hop, self.snapshot));
             }
-            self.bar(part(What::Runs, running, within(until).max(running)));
+            self.bar(part(BarActivity::Runs, running, within(until).max(running)));
         }
     }
 
@@ -150,7 +162,13 @@ impl Waterfall<'_> {
         for (at, span) in spans.iter().enumerate() {
             let SegmentSpan { segment, from, to, hop } = *span;
             let thread = thread_of(span, leg);
-            self.bar(Bar { leg: index, what: What::Segment(segment), from, to, thread });
+            self.bar(WaterfallBar {
+                leg: index,
+                what: BarActivity::Segment(segment),
+                from,
+                to,
+                thread,
+            });
             if segment == Segment::RunQueue
                 && let Some(hop) = hop
             {
@@ -269,9 +287,9 @@ mod tests {
         for message in deliveries::all() {
             let delivery = &message.delivery;
             let lines = lines(delivery, &Snapshot::default());
-            let bars = lines.iter().filter_map(Line::bar);
-            let segments: Vec<&Bar> =
-                bars.filter(|bar| matches!(bar.what, What::Segment(_))).collect();
+            let bars = lines.iter().filter_map(WaterfallLine::bar);
+            let segments: Vec<&WaterfallBar> =
+                bars.filter(|bar| matches!(bar.what, BarActivity::Segment(_))).collect();
             assert!(segments.windows(2).all(|pair| pair[0].to <= pair[1].from), "{segments:?}");
             let sum: Nanos = segments.iter().map(|bar| bar.to - bar.from).sum();
             let expected: Nanos = delivery.segments().map(|(_, segments)| segments.sum()).sum();
@@ -298,11 +316,11 @@ mod tests {
     fn parts_of_the_dwell_are_inside_of_it() {
         let delivery = deliveries::contended(1);
         let lines = lines(&delivery, &Snapshot::default());
-        let bars: Vec<&Bar> = lines.iter().filter_map(Line::bar).collect();
+        let bars: Vec<&WaterfallBar> = lines.iter().filter_map(WaterfallLine::bar).collect();
         let dwell =
-            bars.iter().find(|bar| bar.what == What::Segment(Segment::BrokerDwell)).unwrap();
+            bars.iter().find(|bar| bar.what == BarActivity::Segment(Segment::BrokerDwell)).unwrap();
         let parts: Vec<_> =
-            bars.iter().filter(|bar| !matches!(bar.what, What::Segment(_))).collect();
+            bars.iter().filter(|bar| !matches!(bar.what, BarActivity::Segment(_))).collect();
         assert!(!parts.is_empty());
         assert!(parts.iter().all(|part| dwell.from <= part.from && part.to <= dwell.to));
     }

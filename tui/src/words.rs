@@ -5,14 +5,14 @@ use crate::{columns, text, verdicts};
 use wirelap_correlate::snapshot::{Snapshot, Trust};
 use wirelap_correlate::{Reliability, TracingBudget};
 use wirelap_events::{Nanos, SampleStatus};
-use wirelap_history::{Message, MessageFate};
+use wirelap_history::{KeptMessage, MessageFate};
 use wirelap_report::words::{lost_because, snapshot_notes, unix_server};
 
 /// The sign that the text of TLS is read from the memory of programs.
 pub const READS_TLS: &str = " READS TLS TEXT ";
 
 /// The fate of a message, in at most fifteen columns.
-pub fn fate(message: &Message) -> &'static str {
+pub fn fate(message: &KeptMessage) -> &'static str {
     let is_warmup = message.delivery.stamp.is_some_and(|stamp| stamp.warmup);
     match message.fate {
         MessageFate::Delivered => "delivered",

@@ -14,7 +14,7 @@ use wirelap_events::{
     Holder, Hop, Leg, LegOffCpu, MessageId, Nanos, NetNs, OffCpu, Offset, Pid, Recovery, Segment,
     Stage, StageTimes, Stamp, TaskId, Tid, TopicId, Transport, TxState,
 };
-use wirelap_history::{Message, MessageFate, Slice, Update};
+use wirelap_history::{KeptMessage, MessageFate, Slice, Update};
 use wirelap_test_pipeline::snapshots;
 use wirelap_tui::{App, Theme, render};
 
@@ -96,7 +96,7 @@ prop_compose! {
         legs in prop::collection::vec(leg(), 1..=4), number: u64, payload_len: u64, off in off_cpu(),
         stamp in prop::option::of((any::<u32>(), any::<bool>(), any::<bool>())),
         fate in 0usize..4, cause in prop::option::of((0..VerdictKind::ALL.len(), nanos())),
-    ) -> Message {
+    ) -> KeptMessage {
         let all = LegOffCpu {
             before_wakeup: Some(off), reader: Some(off), dwell: Some(off), sender: Some(off),
             before: off, handoff: off, writing: off, unread: off, ..LegOffCpu::NONE
@@ -114,7 +114,7 @@ prop_compose! {
         let cause = cause.map(|(kind, time)| DelayCause {
             kind: VerdictKind::ALL[kind], leg: 0, segment: Segment::Wire, time,
         });
-        Message { delivery: Arc::new(delivery), one_way, cause, fate }
+        KeptMessage { delivery: Arc::new(delivery), one_way, cause, fate }
     }
 }
 

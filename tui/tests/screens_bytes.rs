@@ -7,7 +7,7 @@ mod views;
 use crossterm::event::KeyCode;
 use views::{SIZES, app, long, press, text, third_row};
 use wirelap_correlate::snapshot::{
-    Cost, Group, Holes, Operation, Overhead, Part, Snapshot, Unseen,
+    Group, Holes, Operation, OperationCost, Overhead, Part, Snapshot, Unseen,
 };
 use wirelap_test_pipeline::snapshots;
 use wirelap_tui::App;
@@ -76,7 +76,8 @@ fn huge_numbers_and_long_names() {
     overhead.link = u64::MAX / 3;
     overhead.packets = u64::MAX;
     for operation in Operation::ALL {
-        overhead.detail.operations[operation as usize] = Cost { count: u64::MAX, bytes: u64::MAX };
+        overhead.detail.operations[operation as usize] =
+            OperationCost { count: u64::MAX, bytes: u64::MAX };
     }
     snapshot.groups[1].overhead = overhead;
     check("extreme", &app([snapshot], &[KeyCode::Down, KeyCode::Char('7')]));

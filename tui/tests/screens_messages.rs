@@ -8,18 +8,18 @@ use ratatui::backend::TestBackend;
 use std::sync::Arc;
 use wirelap_correlate::snapshot::Snapshot;
 use wirelap_events::{Delivery, Stamp, TopicId};
-use wirelap_history::{Message, MessageFate, Slice, Update};
+use wirelap_history::{KeptMessage, MessageFate, Slice, Update};
 use wirelap_test_pipeline::deliveries::{self, MadeUp};
 use wirelap_test_pipeline::snapshots;
-use wirelap_tui::{Action, App, ReplayState, Request, Theme, render};
+use wirelap_tui::{Action, App, ReplayState, ScreenRequest, Theme, render};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 /// From the clock of the made-up messages to the wall clock, in nanoseconds.
 const WALL: i64 = 1_700_000_000_000_000_000;
 
-fn message(delivery: Delivery, fate: MessageFate) -> Message {
+fn message(delivery: Delivery, fate: MessageFate) -> KeptMessage {
     let one_way = delivery.one_way().filter(|_| fate == MessageFate::Delivered);
-    Message { delivery: Arc::new(delivery), one_way, cause: None, fate }
+    KeptMessage { delivery: Arc::new(delivery), one_way, cause: None, fate }
 }
 
 fn warm_up(number: u32) -> Delivery {
@@ -29,8 +29,8 @@ fn warm_up(number: u32) -> Delivery {
 }
 
 /// Messages of every kind.
-fn messages() -> Vec<Message> {
-    let delivered = deliveries::all().into_iter().map(|MadeUp { delivery, cause }| Message {
+fn messages() -> Vec<KeptMessage> {
+    let delivered = deliveries::all().into_iter().map(|MadeUp { delivery, cause }| KeptMessage {
         cause,
         ..message(delivery, MessageFate::Delivered)
     });
@@ -44,7 +44,7 @@ fn messages() -> Vec<Message> {
         .collect()
 }
 
-fn app(snapshot: Snapshot, messages: Vec<Message>, keys: &[KeyCode]) -> App {
+fn app(snapshot: Snapshot, messages: Vec<KeptMessage>, keys: &[KeyCode]) -> App {
     let mut app = App::new();
     let topics = vec![
         (TopicId(0), "plant/line-3/temperature".into()),
@@ -221,7 +221,7 @@ fn the_filter_of_the_selected_leg_is_copied_and_shown() {
 fn an_export_asks_for_the_message_that_is_shown() {
     let mut app = opened(2);
     let shown = Arc::clone(&app.message().unwrap().delivery);
-    assert_eq!(press(&mut app, "e"), [Action::Request(Request::Export(shown))]);
+    assert_eq!(press(&mut app, "e"), [Action::Request(ScreenRequest::Export(shown))]);
     let mut nothing = self::app(snapshots::five(83), Vec::new(), &[]);
     assert_eq!(press(&mut nothing, "ey,.\n"), vec![Action::Redraw; 5][..5]);
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use wirelap_correlate::snapshot::{GroupNote, Muted, Snapshot};
 use wirelap_events::Nanos;
 use wirelap_test_pipeline::snapshots;
-use wirelap_tui::{Action, App, Request, Theme, plain, render};
+use wirelap_tui::{Action, App, ScreenRequest, Theme, plain, render};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 
@@ -79,7 +79,7 @@ fn figures_of_windows_stay_as_they_were() {
 fn the_key_asks_for_the_selected_row_and_for_the_end_of_it() {
     let mut app = app();
     let asked = |app: &mut App| match app.on_key(KeyCode::Char('M').into()) {
-        Action::Request(Request::Mute { group, name, mute }) => (group, name, mute),
+        Action::Request(ScreenRequest::Mute { group, name, mute }) => (group, name, mute),
         other => panic!("{other:?}"),
     };
     let first = app.selected().unwrap().id;

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use wirelap_correlate::snapshot::Snapshot;
 use wirelap_events::Nanos;
 use wirelap_test_pipeline::snapshots;
-use wirelap_tui::{Action, App, ReadShare, ReplayControl, ReplayState, Request, View, render};
+use wirelap_tui::{
+    Action, App, ReadShare, ReplayControl, ReplayState, ScreenRequest, View, render,
+};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 
@@ -78,7 +80,7 @@ fn keys_move_the_replay() {
         (KeyCode::Char('{'), ReplayControl::Start),
         (KeyCode::Char('!'), ReplayControl::Worst),
     ] {
-        assert_eq!(app.on_key(key.into()), Action::Request(Request::Replay(control)));
+        assert_eq!(app.on_key(key.into()), Action::Request(ScreenRequest::Replay(control)));
     }
     assert_eq!(app.view(), View::Messages);
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use views::{SIZES, app, long, press, text, third_row};
 use wirelap_correlate::snapshot::{Culprit, Scheduling, Snapshot};
 use wirelap_events::{Comm, Cpu, Delivery, Nanos, TaskId, Tid};
-use wirelap_history::{Message, MessageFate, Slice, Update};
+use wirelap_history::{KeptMessage, MessageFate, Slice, Update};
 use wirelap_test_pipeline::snapshots;
 use wirelap_tui::App;
 
@@ -22,7 +22,7 @@ fn check(name: &str, app: &App) {
 /// A screen on which these messages were kept.
 fn kept(snapshot: Snapshot, messages: impl IntoIterator<Item = Delivery>) -> App {
     let (from, to) = (snapshot.since, snapshot.at);
-    let messages = messages.into_iter().map(|delivery| Message {
+    let messages = messages.into_iter().map(|delivery| KeptMessage {
         one_way: delivery.one_way(),
         delivery: Arc::new(delivery),
         cause: None,

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use wirelap_correlate::snapshot::Snapshot;
-use wirelap_tui::{App, Options, ScreenEnd, Theme, TuiError, render, run};
+use wirelap_tui::{App, ScreenEnd, ScreenOptions, Theme, TuiError, render, run};
 
 const ENTER: &str = "\x1b[?1049h";
 const LEAVE: &str = "\x1b[?1049l";
@@ -72,7 +72,7 @@ fn a_key_ends_the_screen() {
 #[test]
 #[ignore = "child of a_key_ends_the_screen"]
 fn child_until_key() {
-    let outcome = run(Options::default(), &mut Arc::<Snapshot>::default, &|| false);
+    let outcome = run(ScreenOptions::default(), &mut Arc::<Snapshot>::default, &|| false);
     assert!(matches!(outcome, Ok(ScreenEnd::Quit)));
     say_mode();
 }
@@ -92,7 +92,7 @@ fn child_until_stopped() {
         taken.set(taken.get() + 1);
         Arc::<Snapshot>::default()
     };
-    let outcome = run(Options::default(), &mut source, &|| taken.get() > 1);
+    let outcome = run(ScreenOptions::default(), &mut source, &|| taken.get() > 1);
     assert!(matches!(outcome, Ok(ScreenEnd::Stopped)));
     say_mode();
 }
@@ -124,7 +124,7 @@ fn without_the_mouse_the_terminal_keeps_it() {
 #[test]
 #[ignore = "child of without_the_mouse_the_terminal_keeps_it"]
 fn child_without_mouse() {
-    let options = Options { mouse: false, ..Options::default() };
+    let options = ScreenOptions { mouse: false, ..ScreenOptions::default() };
     let outcome = run(options, &mut Arc::<Snapshot>::default, &|| false);
     assert!(matches!(outcome, Ok(ScreenEnd::Quit)));
 }
@@ -141,7 +141,7 @@ fn a_panic_is_told_on_the_restored_terminal() {
 #[ignore = "child of a_panic_is_told_on_the_restored_terminal"]
 fn child_panics() {
     let result = std::panic::catch_unwind(|| {
-        run(Options::default(), &mut || panic!("the source failed"), &|| false)
+        run(ScreenOptions::default(), &mut || panic!("the source failed"), &|| false)
     });
     assert!(result.is_err());
     say_mode();
@@ -164,7 +164,7 @@ fn child_thread_panics() {
         assert!(failed.is_err());
         Arc::<Snapshot>::default()
     };
-    let outcome = run(Options::default(), &mut source, &|| false);
+    let outcome = run(ScreenOptions::default(), &mut source, &|| false);
     assert!(matches!(outcome, Err(TuiError::Panicked)));
     say_mode();
 }
@@ -183,6 +183,6 @@ fn without_a_terminal_nothing_is_changed() {
 #[test]
 #[ignore = "child of without_a_terminal_nothing_is_changed"]
 fn child_without_terminal() {
-    let outcome = run(Options::default(), &mut || unreachable!("not asked"), &|| false);
+    let outcome = run(ScreenOptions::default(), &mut || unreachable!("not asked"), &|| false);
     assert!(matches!(outcome, Err(TuiError::NotATerminal)));
 }

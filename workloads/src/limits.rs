@@ -46,15 +46,19 @@ fn connections(spec: &Spec) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_contract::{Handles, Topology};
+    use wirelap_contract::{Handles, WorkloadTopology};
 
     #[test]
     fn a_broker_holds_the_connections_of_all() {
-        let topology =
-            Topology { publishers: 5, subscribers: 1000, connections: 7, ..Topology::default() };
+        let topology = WorkloadTopology {
+            publishers: 5,
+            subscribers: 1000,
+            connections: 7,
+            ..WorkloadTopology::default()
+        };
         let of = |role| connections(&Spec { topology, ..Spec::new(role, "mqtt") });
         assert_eq!([Role::Pub, Role::Sub, Role::Connect, Role::Broker].map(of), [5, 1000, 7, 1012]);
-        let shared = Topology { handles: Some(Handles::Shared), ..topology };
+        let shared = WorkloadTopology { handles: Some(Handles::Shared), ..topology };
         assert_eq!(connections(&Spec { topology: shared, ..Spec::new(Role::Pub, "nats") }), 1);
     }
 }

@@ -1,23 +1,23 @@
 //! Notes of a workload about its messages: counts, truth and round trips.
 
-use crate::tally::Tally;
+use crate::tally::MessageTally;
 use crate::truth_log::TruthLog;
 use anyhow::Result;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wirelap_contract::{Done, Spec, Stamp, TruthKind, TruthRecord};
 use wirelap_events::Nanos;
 use wirelap_harness::control;
-use wirelap_harness::rtt::RoundTrips;
+use wirelap_harness::rtt::RoundTripTimes;
 
 /// Shared by the main thread and the library's.
 #[derive(Clone)]
-pub struct SharedLog(Arc<Mutex<Log>>);
+pub struct SharedLog(Arc<Mutex<WorkloadLog>>);
 
 /// The notes.
-pub struct Log {
+pub struct WorkloadLog {
     truth: TruthLog,
-    tally: Tally,
-    round_trips: RoundTrips,
+    tally: MessageTally,
+    round_trips: RoundTripTimes,
     /// DONE was printed.
     is_done: bool,
 }
@@ -25,17 +25,17 @@ pub struct Log {
 impl SharedLog {
     /// An empty log; creates the truth file.
     pub fn create(spec: &Spec) -> Result<SharedLog> {
-        let log = Log {
+        let log = WorkloadLog {
             truth: TruthLog::create(spec)?,
-            tally: Tally::default(),
-            round_trips: RoundTrips::expecting(spec.messages),
+            tally: MessageTally::default(),
+            round_trips: RoundTripTimes::expecting(spec.messages),
             is_done: false,
         };
         Ok(SharedLog(Arc::new(Mutex::new(log))))
     }
 
     /// The notes, for a moment.
-    pub fn lock(&self) -> MutexGuard<'_, Log> {
+    pub fn lock(&self) -> MutexGuard<'_, WorkloadLog> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -58,7 +58,7 @@ impl SharedLog {
     }
 }
 
-impl Log {
+impl WorkloadLog {
     /// The library has taken a message at `at` that was meant to leave at `intended`.
     pub fn published(&mut self, stamp: Stamp, at: Nanos, intended: Nanos) {
         self.tally.sent(stamp, at);
@@ -74,7 +74,7 @@ impl Log {
     }
 
     /// A publisher in a thread of its own has sent this.
-    pub fn sent_apart(&mut self, tally: &Tally) {
+    pub fn sent_apart(&mut self, tally: &MessageTally) {
         self.tally.add_sent(tally);
     }
 

@@ -43,7 +43,7 @@ Examples:
 #[derive(Parser)]
 #[command(name = "wirelap-workload", version, after_help = EXAMPLES, arg_required_else_help = true)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-struct Cli {
+struct WorkloadCli {
     #[command(subcommand)]
     other: Option<Other>,
     #[command(flatten)]
@@ -65,10 +65,10 @@ fn main() -> ExitCode {
     if let Some(error) = guard::exec_if_asked() {
         return complain(&error);
     }
-    let outcome = match Cli::parse() {
-        Cli { other: None, spec: Some(spec) } => run(&spec.resolved()),
-        Cli { other: Some(Other::Fetch { middleware }), .. } => fetch(&middleware),
-        Cli { .. } => list(),
+    let outcome = match WorkloadCli::parse() {
+        WorkloadCli { other: None, spec: Some(spec) } => run(&spec.resolved()),
+        WorkloadCli { other: Some(Other::Fetch { middleware }), .. } => fetch(&middleware),
+        WorkloadCli { .. } => list(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

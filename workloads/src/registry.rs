@@ -13,13 +13,13 @@ static ALL: &[&dyn Family] = &[
     #[cfg(feature = "baselines")]
     &baselines::Udp,
     #[cfg(feature = "mqtt")]
-    &mqtt::Mqtt,
+    &mqtt::MqttWorkload,
     #[cfg(feature = "kafka")]
-    &kafka::Kafka,
+    &kafka::KafkaWorkload,
     #[cfg(feature = "zenoh")]
-    &zenoh::Peer,
+    &zenoh::ZenohPeerToPeer,
     #[cfg(feature = "zenoh")]
-    &zenoh::Brokered,
+    &zenoh::ZenohBrokered,
     #[cfg(feature = "pico")]
     &pico::Pico,
     #[cfg(feature = "pico")]
@@ -27,19 +27,19 @@ static ALL: &[&dyn Family] = &[
     #[cfg(feature = "dds")]
     &dds::Dds,
     #[cfg(feature = "nats")]
-    &nats::Nats,
+    &nats::NatsWorkload,
     #[cfg(feature = "amqp")]
-    &amqp::Amqp,
+    &amqp::AmqpWorkload,
     #[cfg(feature = "zeromq")]
     &zeromq::Libzmq,
     #[cfg(feature = "zeromq-rust")]
     &zeromq::Native,
     #[cfg(feature = "opcua")]
-    &opcua::Brokered,
+    &opcua::OpcuaBrokered,
     #[cfg(feature = "opcua")]
     &opcua::Direct,
     #[cfg(feature = "xrce")]
-    &xrce::Xrce,
+    &xrce::XrceWorkload,
 ];
 
 /// Every middleware, in the order of tables.

@@ -4,19 +4,19 @@ use wirelap_contract::{Done, Stamp};
 use wirelap_events::Nanos;
 
 const PAGE_BITS: u32 = 1 << 16;
-type Page = Box<[u64; (PAGE_BITS / 64) as usize]>;
+type BitPage = Box<[u64; (PAGE_BITS / 64) as usize]>;
 
 /// Counts what was sent and received, warm-up left out.
 #[derive(Default)]
-pub struct Tally {
+pub struct MessageTally {
     done: Done,
     sent: u64,
     received: u64,
     /// Messages that each subscriber has received.
-    seen: Vec<Seen>,
+    seen: Vec<SeenSequences>,
 }
 
-impl Tally {
+impl MessageTally {
     /// A message was handed to the library.
     pub fn sent(&mut self, stamp: Stamp, at: Nanos) {
         if !stamp.warmup {
@@ -46,7 +46,7 @@ impl Tally {
     }
 
     /// Adds what another tally has sent.
-    pub fn add_sent(&mut self, other: &Tally) {
+    pub fn add_sent(&mut self, other: &MessageTally) {
         let Done { first_ns, last_ns, .. } = other.done;
         self.sent += other.sent;
         for at in [first_ns, last_ns].into_iter().filter(|&at| at > 0) {
@@ -62,11 +62,11 @@ impl Tally {
 
 /// Sequences of all streams that have come: a bit each, in pages, so that dense sequences cost an allocation for every 65,536 messages.
 #[derive(Default)]
-struct Seen {
-    streams: Vec<Vec<Option<Page>>>,
+struct SeenSequences {
+    streams: Vec<Vec<Option<BitPage>>>,
 }
 
-impl Seen {
+impl SeenSequences {
     /// False if it was there already.
     fn insert(&mut self, stamp: Stamp) -> bool {
         let pages = at(&mut self.streams, usize::from(stamp.stream));
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn each_message_counts_once_and_warmup_never() {
-        let mut tally = Tally::default();
+        let mut tally = MessageTally::default();
         for seq in [0, 1, 65_536, 1, u32::MAX, u32::MAX] {
             tally.received(0, stamp(3, seq, false), Nanos(10 + u64::from(seq)));
             tally.received(0, stamp(3, seq, true), Nanos(1));
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn each_subscriber_counts_its_own() {
-        let mut tally = Tally::default();
+        let mut tally = MessageTally::default();
         for subscriber in [0, 7, 7] {
             tally.received(subscriber, stamp(0, 1, false), Nanos(5));
         }
@@ -121,9 +121,9 @@ mod tests {
 
     #[test]
     fn publishers_in_threads_of_their_own_are_summed_up() {
-        let mut all = Tally::default();
+        let mut all = MessageTally::default();
         for (seq, at) in [(0, 9), (1, 4), (2, 6)] {
-            let mut one = Tally::default();
+            let mut one = MessageTally::default();
             one.sent(stamp(0, seq, false), Nanos(at));
             all.add_sent(&one);
         }
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn sent_leaves_warmup_out() {
-        let mut tally = Tally::default();
+        let mut tally = MessageTally::default();
         tally.sent(stamp(0, 0, true), Nanos(5));
         tally.sent(stamp(0, 0, false), Nanos(6));
         let done = tally.done();

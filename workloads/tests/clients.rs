@@ -8,19 +8,20 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 use wirelap_contract::{
-    Done, Handles, LinkTransport, Role, Spec, Subscription, Topology, TruthKind, TruthReader,
+    Done, Handles, LinkTransport, Role, Spec, SubscribedTopics, TruthKind, TruthReader,
+    WorkloadTopology,
 };
 
-fn topology(publishers: u32, subscribers: u32, topics: u32) -> Topology {
-    Topology { publishers, subscribers, topics, ..Topology::default() }
+fn topology(publishers: u32, subscribers: u32, topics: u32) -> WorkloadTopology {
+    WorkloadTopology { publishers, subscribers, topics, ..WorkloadTopology::default() }
 }
 
-fn with(subscription: Subscription, topology: Topology) -> Topology {
-    Topology { subscription, ..topology }
+fn with(subscription: SubscribedTopics, topology: WorkloadTopology) -> WorkloadTopology {
+    WorkloadTopology { subscription, ..topology }
 }
 
 /// Publishes and subscribes, and tells what both counted.
-fn counts(case: &mut Case, topology: Topology, truth: Option<&Path>) -> (Done, Done) {
+fn counts(case: &mut Case, topology: WorkloadTopology, truth: Option<&Path>) -> (Done, Done) {
     case.base.topology = topology;
     let broker = case.start_broker();
     let messages = case.base.messages;
@@ -38,7 +39,7 @@ fn counts(case: &mut Case, topology: Topology, truth: Option<&Path>) -> (Done, D
 }
 
 /// Each message must come to each of its subscribers once.
-fn delivered(mut case: Case, topology: Topology) {
+fn delivered(mut case: Case, topology: WorkloadTopology) {
     let folder = tempfile::tempdir().unwrap();
     let got = folder.path().join("sub");
     let (published, received) = counts(&mut case, topology, Some(&got));
@@ -59,7 +60,7 @@ fn delivered(mut case: Case, topology: Topology) {
         subscribers.sort_unstable();
         let has = |s: &u32| topology.topics_of_subscriber(*s).contains(&topic);
         let expected: Vec<u64> = match topology.subscription {
-            Subscription::Shared => vec![0],
+            SubscribedTopics::Shared => vec![0],
             _ => (0..topology.subscribers).filter(has).map(u64::from).collect(),
         };
         assert_eq!(subscribers, expected, "message {seq}");
@@ -77,17 +78,17 @@ clients! {
     mosquitto_pairs: Case::mqtt("mosquitto", 1), topology(20, 20, 20);
     mqtt_one_to_many: Case::mqtt("mosquitto", 0).payload(16, 50), topology(1, 50, 1);
     mqtt_everybody_has_everything:
-        Case::mqtt("mosquitto", 0), with(Subscription::All, topology(5, 7, 5));
-    mosquitto_shared: Case::mqtt("mosquitto", 1), with(Subscription::Shared, topology(10, 3, 10));
+        Case::mqtt("mosquitto", 0), with(SubscribedTopics::All, topology(5, 7, 5));
+    mosquitto_shared: Case::mqtt("mosquitto", 1), with(SubscribedTopics::Shared, topology(10, 3, 10));
     more_subscribers_than_topics: Case::mqtt("rumqttd", 0), topology(4, 7, 2);
     nats_pairs: Case::nats(), topology(5, 5, 5);
-    nats_everybody_has_everything: Case::nats(), with(Subscription::All, topology(3, 4, 3));
-    nats_shared: Case::nats(), with(Subscription::Shared, topology(4, 3, 4));
+    nats_everybody_has_everything: Case::nats(), with(SubscribedTopics::All, topology(3, 4, 3));
+    nats_shared: Case::nats(), with(SubscribedTopics::Shared, topology(4, 3, 4));
     amqp_pairs: Case::amqp(), topology(5, 5, 5);
-    amqp_everybody_has_everything: Case::amqp(), with(Subscription::All, topology(3, 4, 3));
-    amqp_shared: Case::amqp(), with(Subscription::Shared, topology(4, 3, 4));
+    amqp_everybody_has_everything: Case::amqp(), with(SubscribedTopics::All, topology(3, 4, 3));
+    amqp_shared: Case::amqp(), with(SubscribedTopics::Shared, topology(4, 3, 4));
     zenoh_router: Case::routed("router"), topology(3, 4, 2);
-    zenoh_router_everything: Case::routed("router"), with(Subscription::All, topology(3, 2, 3));
+    zenoh_router_everything: Case::routed("router"), with(SubscribedTopics::All, topology(3, 2, 3));
     zenoh_many_to_one: Case::zenoh(LinkTransport::Tcp), topology(3, 1, 1);
     kafka_topics: Case::kafka("mock"), topology(3, 3, 3);
     zeromq_many_to_one: Case::of("zeromq").set("pattern", "pushpull"), topology(3, 1, 1);
@@ -99,7 +100,7 @@ fn publishers_in_threads_of_their_own_send_everything() {
     for handles in [Handles::Own, Handles::Shared] {
         let [nats, amqp, mqtt] = [Case::nats(), Case::amqp(), Case::mqtt("mosquitto", 0)];
         for mut case in [nats, amqp, mqtt, Case::zenoh(LinkTransport::Tcp)] {
-            let topology = Topology { handles: Some(handles), ..topology(4, 1, 1) };
+            let topology = WorkloadTopology { handles: Some(handles), ..topology(4, 1, 1) };
             let (published, received) = counts(&mut case, topology, None);
             let sums = (published.sent, received.received, received.duplicates);
             assert_eq!(sums, (Some(500), Some(500), 0), "{handles:?} {}", case.base.middleware);
@@ -110,7 +111,7 @@ fn publishers_in_threads_of_their_own_send_everything() {
 #[test]
 fn connections_are_opened_at_a_rate_and_kept() {
     for mut case in [Case::mqtt("mosquitto", 0), Case::nats(), Case::amqp()] {
-        case.base.topology = Topology { connections: 50, ..Topology::default() };
+        case.base.topology = WorkloadTopology { connections: 50, ..WorkloadTopology::default() };
         let _broker = case.start_broker();
         let mut clients = Workload::start(&Spec { rate: Some(500.0), ..case.role(Role::Connect) });
         clients.go();
@@ -131,7 +132,7 @@ fn what_a_middleware_does_not_have_is_refused() {
     };
     let text = refused("tcp", Role::Pub, topology(2, 1, 1));
     assert_eq!(text, "wirelap-workload: tcp does not support several publishers\n");
-    let shared = with(Subscription::Shared, topology(1, 2, 1));
+    let shared = with(SubscribedTopics::Shared, topology(1, 2, 1));
     let text = refused("zenoh-brokered", Role::Sub, shared);
     assert_eq!(text, "wirelap-workload: zenoh-brokered does not support shared subscriptions\n");
     let text = refused("mqtt", Role::Ping, topology(2, 2, 2));

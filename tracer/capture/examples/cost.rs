@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use wirelap_capture::{Capture, Config, Datagrams, MAX_BATCH};
+use wirelap_capture::{Capture, CaptureConfig, MAX_BATCH, UdpHooks};
 use wirelap_events::TraceDetail;
 
 type Error = Box<dyn std::error::Error>;
@@ -204,7 +204,7 @@ fn block(state: State, run: Run<'_>) -> Result<Block, Error> {
         tcpdump.wait()?;
         return Ok(Block { nanos: nanos?, records: 0.0, reader: 0.0 });
     }
-    let datagrams = if state == State::Tcp { Datagrams::Never } else { Datagrams::WhenSeen };
+    let datagrams = if state == State::Tcp { UdpHooks::Never } else { UdpHooks::WhenSeen };
     let detail = match state {
         State::Ends => TraceDetail::Ends,
         State::Path => TraceDetail::Path,
@@ -212,13 +212,13 @@ fn block(state: State, run: Run<'_>) -> Result<Block, Error> {
     };
     let kernel_ring = state == State::KernelRing;
     let keeps_cpu = Some(state == State::KeepsCpu);
-    let config = Config {
+    let config = CaptureConfig {
         datagrams,
         detail,
         kernel_ring,
         keeps_cpu,
         exclude_self: false,
-        ..Config::default()
+        ..CaptureConfig::default()
     };
     let mut capture = Capture::attach(&config)?;
     if state == State::Paused {

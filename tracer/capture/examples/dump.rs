@@ -1,11 +1,11 @@
 //! Prints every event. Usage: `dump [--port N]… [--pid N]… [--seconds N] [--no-udp] [--hooks]`.
 
 use std::time::{Duration, Instant};
-use wirelap_capture::{Capture, Config};
+use wirelap_capture::{Capture, CaptureConfig};
 use wirelap_events::{Body, Event, Pid};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut config = Config::default();
+    let mut config = CaptureConfig::default();
     let mut seconds = 10;
     let mut show_hooks = false;
     let mut args = std::env::args().skip(1);
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             "--cgroup" => config.cgroup = Some(value()?.into()),
             "--seconds" => seconds = value()?.parse()?,
             "--ring" => config.ring_bytes = value()?.parse()?,
-            "--no-udp" => config.datagrams = wirelap_capture::Datagrams::Never,
+            "--no-udp" => config.datagrams = wirelap_capture::UdpHooks::Never,
             "--hooks" => show_hooks = true,
             other => return Err(format!("unknown argument {other}").into()),
         }

@@ -1,12 +1,12 @@
 //! Measures how long detaching the probes and attaching them again takes, and prints medians. Usage, as root: `pause [TIMES]`.
 
 use std::time::{Duration, Instant};
-use wirelap_capture::{Capture, Config, Datagrams};
+use wirelap_capture::{Capture, CaptureConfig, UdpHooks};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let times: usize = std::env::args().nth(1).map_or(Ok(100), |times| times.parse())?;
-    for datagrams in [Datagrams::Never, Datagrams::Always] {
-        let config = Config { datagrams, ..Config::default() };
+    for datagrams in [UdpHooks::Never, UdpHooks::Always] {
+        let config = CaptureConfig { datagrams, ..CaptureConfig::default() };
         let mut capture = Capture::attach(&config)?;
         let (mut off, mut on) = (Vec::new(), Vec::new());
         for _ in 0..times {

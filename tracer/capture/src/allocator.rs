@@ -1,7 +1,7 @@
 //! Keeps the C library's allocator from holding memory that nothing uses.
 //!
 //! glibc gives threads arenas of their own, and what was freed in one is not used by another: a run of several trials, each with
-//! its threads, took twice the memory that was ever in use (docs/results/0030). Other C libraries have one heap.
+//! its threads, took twice the memory that was ever in use (docs/results/cost.md). Other C libraries have one heap.
 
 /// All threads share one arena. To be called before there are any.
 pub fn share_one_arena() {

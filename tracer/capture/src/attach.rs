@@ -5,11 +5,11 @@ use crate::hooks::{
     AttachPoint, AttachTime, ChosenHook, KernelObservation, OBSERVATIONS, ObservationHook,
     PAYLOAD_FROM_CGROUP, ProbeProgram, RefusedHook, missing_right,
 };
-use crate::links::{Link, Links};
+use crate::links::{ProgramLink, ProgramLinks};
 use crate::object::{self, Symbols};
 use crate::ring::{RingKind, ring_hook};
 use crate::tls::{self, TlsWatch};
-use crate::{AttachError, CaptureError, Config, btf, filter, hooks, kernel, preemption};
+use crate::{AttachError, CaptureConfig, CaptureError, btf, filter, hooks, kernel, preemption};
 use aya::programs::{CgroupAttachMode, CgroupSkbAttachType, Iter, Program as Loaded, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
 use rustix::io::Errno;
@@ -60,7 +60,7 @@ impl From<&ProgramError> for HookError {
 /// The loaded object and its attached programs.
 pub(crate) struct Attached {
     pub ebpf: Ebpf,
-    pub links: Links,
+    pub links: ProgramLinks,
     pub hooks: Vec<ChosenHook>,
     /// True if the payload of a packet comes in a record of its own.
     pub joins_payload: bool,
@@ -70,7 +70,7 @@ pub(crate) struct Attached {
     pub tls: Option<TlsWatch>,
 }
 
-pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
+pub(crate) fn attach(config: &CaptureConfig) -> Result<Attached, AttachError> {
     check(config)?;
     let types = btf::find(config.btf.as_deref())?;
     if !kernel::has_task_storage(&types.btf) {
@@ -81,10 +81,10 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
 }
 
 /// Attaches each observation, with these types of the kernel.
-fn attach_with(config: &Config, btf: &Btf) -> Result<Attached, AttachError> {
+fn attach_with(config: &CaptureConfig, btf: &Btf) -> Result<Attached, AttachError> {
     let symbols = Symbols::find(btf);
     let mut ebpf = load(config, btf, symbols)?;
-    let mut links = Links::new();
+    let mut links = ProgramLinks::new();
     let mut hooks = Vec::with_capacity(OBSERVATIONS.len() + 1);
     let mut later = Vec::new();
     for observation in OBSERVATIONS {
@@ -129,7 +129,7 @@ fn attach_with(config: &Config, btf: &Btf) -> Result<Attached, AttachError> {
     Ok(Attached { ebpf, links, hooks, joins_payload, later, tls })
 }
 
-fn check(config: &Config) -> Result<(), AttachError> {
+fn check(config: &CaptureConfig) -> Result<(), AttachError> {
     let missing = missing_to_attach();
     if !missing.is_empty() {
         return Err(AttachError::NoPrivileges { missing: missing.join(", ") });
@@ -162,7 +162,7 @@ fn check_memory(ring_bytes: u32, limit: Option<MemoryLimit>) -> Result<(), Attac
 /// Connections that libraries of TLS may read from at the same time.
 const TLS_SESSIONS: u32 = 1 << 16;
 
-fn load(config: &Config, btf: &Btf, symbols: Symbols) -> Result<Ebpf, AttachError> {
+fn load(config: &CaptureConfig, btf: &Btf, symbols: Symbols) -> Result<Ebpf, AttachError> {
     let ring = RingKind::choose(config);
     let object = object::patch(wirelap_ebpf::OBJECT, &symbols, ring);
     let globals = Globals::new(config, symbols, ring)?;
@@ -202,7 +202,11 @@ struct Globals {
 }
 
 impl Globals {
-    fn new(config: &Config, symbols: Symbols, ring: RingKind) -> Result<Globals, AttachError> {
+    fn new(
+        config: &CaptureConfig,
+        symbols: Symbols,
+        ring: RingKind,
+    ) -> Result<Globals, AttachError> {
         let cgroup = config.cgroup.as_deref().map(filter::cgroup).transpose()?;
         let (preempt_count_in, preempt_count_distance) = symbols.preempt_count.globals();
         let syscall = |number: libc::c_long| u32::try_from(number).unwrap_or(u32::MAX);
@@ -259,7 +263,7 @@ impl Globals {
 /// Chooses the first hook that the kernel accepts: loads it, and attaches it, or puts it into `later`.
 fn choose(
     ebpf: &mut Ebpf,
-    links: &mut Links,
+    links: &mut ProgramLinks,
     btf: &Btf,
     observation: &KernelObservation,
     (when, later): (AttachTime, &mut Vec<(AttachTime, &'static ObservationHook)>),
@@ -303,7 +307,7 @@ fn choose(
 /// True if a program is attached to the exit of a function whose entry this hook observes. Then the hook must not be attached when
 /// messages are traced: whenever the programs of a function change, the kernel lets the calls in progress pass over those at its exit, and
 /// does not count that (`kernel/bpf/trampoline.c`, `bpf_tramp_image_put()`).
-fn is_exit_observed(hook: &ObservationHook, links: &Links) -> bool {
+fn is_exit_observed(hook: &ObservationHook, links: &ProgramLinks) -> bool {
     hooks::programs().any(|its| links.contains_key(its.name) && hook.enters_what(its))
 }
 
@@ -314,7 +318,7 @@ fn load_hook(ebpf: &mut Ebpf, btf: &Btf, hook: &ObservationHook) -> Result<(), H
 /// Attaches the programs of a hook that has been loaded.
 pub(crate) fn attach_hook(
     ebpf: &mut Ebpf,
-    links: &mut Links,
+    links: &mut ProgramLinks,
     hook: &ObservationHook,
 ) -> Result<(), HookError> {
     hook.programs.iter().try_for_each(|program| {
@@ -327,7 +331,7 @@ pub(crate) fn attach_hook(
 /// Attaches programs again that were detached.
 pub(crate) fn attach_again(
     ebpf: &mut Ebpf,
-    links: &mut Links,
+    links: &mut ProgramLinks,
     programs: &[&'static str],
 ) -> Result<(), HookError> {
     for &name in programs {
@@ -338,7 +342,7 @@ pub(crate) fn attach_again(
 }
 
 /// Unloads all programs of a hook, because some of them alone would report incomplete observations.
-fn unload_hook(ebpf: &mut Ebpf, links: &mut Links, hook: &ObservationHook) {
+fn unload_hook(ebpf: &mut Ebpf, links: &mut ProgramLinks, hook: &ObservationHook) {
     for program in hook.programs {
         links.remove(program.name);
         unload(ebpf, program.name);
@@ -391,7 +395,7 @@ fn load_once(loaded: &mut Loaded, program: &ProbeProgram, btf: &Btf) -> Result<(
     .map_err(|error| HookError::from(&error))
 }
 
-fn attach_program(loaded: &mut Loaded) -> Result<Link, HookError> {
+fn attach_program(loaded: &mut Loaded) -> Result<ProgramLink, HookError> {
     match loaded {
         Loaded::BtfTracePoint(p) => p.attach().and_then(|link| p.take_link(link)).map(boxed),
         Loaded::FEntry(p) => p.attach().and_then(|link| p.take_link(link)).map(boxed),
@@ -410,7 +414,7 @@ fn attach_program(loaded: &mut Loaded) -> Result<Link, HookError> {
     .map_err(|error| HookError::from(&error))
 }
 
-fn boxed(link: impl Any + Send) -> Link {
+fn boxed(link: impl Any + Send) -> ProgramLink {
     Box::new(link)
 }
 

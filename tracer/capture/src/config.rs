@@ -6,7 +6,7 @@ use wirelap_events::{Pid, TraceDetail};
 /// Settings that decide what a capture traces. An event passes if it matches at least one of the filters (ports, processes, cgroup);
 /// without filters, every event passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct CaptureConfig {
     /// Local or remote ports; empty for all.
     pub ports: Vec<u16>,
     /// Processes; their present and future children are traced, too. Empty for all.
@@ -22,7 +22,7 @@ pub struct Config {
     /// True if the probes keep their CPU while they run, where the kernel has what that takes; `None` for: if it would take it.
     pub keeps_cpu: Option<bool>,
     /// The time to attach the hooks that only UDP needs.
-    pub datagrams: Datagrams,
+    pub datagrams: UdpHooks,
     /// The part of a message's way that is observed.
     pub detail: TraceDetail,
     /// True to read the text of TLS, where a library is found to write it.
@@ -36,7 +36,7 @@ pub struct Config {
 /// The time to attach the hooks that only UDP needs: at the exit of every send, and at its entry, which is that of a function or
 /// of every system call of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Datagrams {
+pub enum UdpHooks {
     /// Never. Sends of datagrams are not observed then.
     Never,
     /// The hook at the entry is attached when a traced socket has sent a datagram, so that a host without datagrams has no cost. The
@@ -46,17 +46,17 @@ pub enum Datagrams {
     Always,
 }
 
-impl Config {
+impl CaptureConfig {
     /// True if there is a filter. Ports and processes can be added to a filter of any kind later.
     pub(crate) fn is_filtered(&self) -> bool {
         !self.ports.is_empty() || !self.pids.is_empty() || self.cgroup.is_some()
     }
 }
 
-impl Default for Config {
+impl Default for CaptureConfig {
     /// All traffic, complete packets, and a ring buffer of 64 MiB.
-    fn default() -> Config {
-        Config {
+    fn default() -> CaptureConfig {
+        CaptureConfig {
             ports: Vec::new(),
             pids: Vec::new(),
             cgroup: None,
@@ -64,7 +64,7 @@ impl Default for Config {
             ring_bytes: 64 << 20,
             kernel_ring: false,
             keeps_cpu: None,
-            datagrams: Datagrams::WhenSeen,
+            datagrams: UdpHooks::WhenSeen,
             detail: TraceDetail::Full,
             tls: false,
             exclude_self: true,

@@ -61,7 +61,7 @@ pub(crate) fn proc_is_own() -> bool {
     }
 }
 
-/// Whether the running kernel is of this version or newer.
+/// True if the running kernel is of this version or newer.
 pub(crate) fn kernel_at_least(major: u32, minor: u32) -> bool {
     let uname = rustix::system::uname();
     parse_version(&uname.release().to_string_lossy()).is_some_and(|found| found >= (major, minor))

@@ -44,7 +44,7 @@ mod tls;
 mod urgency;
 
 pub use capture::{Capture, MAX_BATCH, ProbeCounters, RunTimeCount};
-pub use config::{Config, Datagrams};
+pub use config::{CaptureConfig, UdpHooks};
 pub use decode::UnixConnection;
 pub use doctor::Doctor;
 pub use error::{AttachError, CaptureError};

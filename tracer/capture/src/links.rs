@@ -4,7 +4,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 
 /// Keeps a program attached; dropping it detaches the program.
-pub type Link = Box<dyn Any + Send>;
+pub type ProgramLink = Box<dyn Any + Send>;
 
 /// The links of attached programs, by the name of the program.
-pub type Links = BTreeMap<&'static str, Link>;
+pub type ProgramLinks = BTreeMap<&'static str, ProgramLink>;

@@ -3,7 +3,7 @@
 //! On kernels without `bpf_dynptr_from_skb`, the payload is copied where a packet leaves its socket. The xmit of the packet
 //! follows: at once on loopback, later behind a qdisc, and perhaps as several segments.
 
-use crate::decode::{CopiedPayload, Departure, PacketName};
+use crate::decode::{CopiedPayload, LeavingPacket, PacketName};
 use std::collections::VecDeque;
 use wirelap_events::Nanos;
 
@@ -15,14 +15,14 @@ const MAX_BYTES: usize = 16 << 20;
 const MAX_SPARE: usize = 16;
 
 /// The payload of a packet.
-struct Kept {
+struct StashedPayload {
     name: PacketName,
     skb: u32,
     copied: Nanos,
     bytes: Vec<u8>,
 }
 
-impl Kept {
+impl StashedPayload {
     /// Returns the offset at which a packet's payload begins in this one; `None` if it is not a part of it.
     fn start_of(&self, name: &PacketName) -> Option<u32> {
         let skipped = name.seq.wrapping_sub(self.name.seq);
@@ -44,7 +44,7 @@ impl Kept {
 /// The payloads in the order of their arrival.
 #[derive(Default)]
 pub(crate) struct PayloadStash {
-    payloads: VecDeque<Kept>,
+    payloads: VecDeque<StashedPayload>,
     bytes: usize,
     spare: Vec<Vec<u8>>,
     /// The payload of the datagram, or fragment, that was asked for last.
@@ -61,14 +61,14 @@ impl PayloadStash {
         bytes.extend_from_slice(payload.bytes);
         self.bytes += bytes.len();
         let CopiedPayload { name, skb, at, .. } = *payload;
-        self.payloads.push_back(Kept { name, skb, copied: at, bytes });
+        self.payloads.push_back(StashedPayload { name, skb, copied: at, bytes });
         while self.payloads.len() > MAX_PAYLOADS || self.bytes > MAX_BYTES {
             self.forget(0);
         }
     }
 
     fn forget(&mut self, index: usize) {
-        if let Some(Kept { bytes, .. }) = self.payloads.remove(index) {
+        if let Some(StashedPayload { bytes, .. }) = self.payloads.remove(index) {
             self.bytes -= bytes.len();
             if self.spare.len() < MAX_SPARE {
                 self.spare.push(bytes);
@@ -82,7 +82,7 @@ impl PayloadStash {
     }
 
     /// The payload of a packet or of one of its segments; empty if it is not kept.
-    pub fn get(&mut self, departure: &Departure) -> &[u8] {
+    pub fn get(&mut self, departure: &LeavingPacket) -> &[u8] {
         let name = &departure.name;
         if name.len == 0 || departure.uncopied {
             &[]
@@ -96,10 +96,10 @@ impl PayloadStash {
     /// Each payload is that of one datagram, whole or in fragments. Datagrams of a flow may all have the same name: where the
     /// device computes the checksum, as on loopback, the one that they have is of addresses and length. So it is that of the same packet of
     /// the kernel, whose memory is another packet's later: the last that was copied before the datagram left.
-    fn datagram(&mut self, departure: &Departure) -> &[u8] {
-        let Departure { name, skb, at, .. } = departure;
+    fn datagram(&mut self, departure: &LeavingPacket) -> &[u8] {
+        let LeavingPacket { name, skb, at, .. } = departure;
         self.taken.clear();
-        let is_its = |kept: &Kept| {
+        let is_its = |kept: &StashedPayload| {
             (self.since..=*at).contains(&kept.copied)
                 && skb.is_none_or(|skb| kept.skb == skb)
                 && kept.contains(name)
@@ -140,9 +140,9 @@ mod tests {
     }
 
     /// A datagram, or a packet of a stream, that left at once.
-    fn left(at: u64, skb: u32, name: PacketName) -> Departure {
+    fn left(at: u64, skb: u32, name: PacketName) -> LeavingPacket {
         let skb = name.is_datagram().then_some(skb);
-        Departure { name, skb, at: Nanos(at), uncopied: false }
+        LeavingPacket { name, skb, at: Nanos(at), uncopied: false }
     }
 
     impl PayloadStash {
@@ -172,7 +172,7 @@ mod tests {
     fn fragments_share_the_payload_of_their_datagram() {
         let mut stash = PayloadStash::default();
         stash.copy(1, 70, datagram(1, 9, 3), b"def");
-        let fragment = |seq, len| Departure { skb: None, ..left(2, 0, datagram(1, seq, len)) };
+        let fragment = |seq, len| LeavingPacket { skb: None, ..left(2, 0, datagram(1, seq, len)) };
         assert_eq!(stash.get(&fragment(9, 2)), b"de");
         assert_eq!(stash.get(&fragment(11, 1)), b"f");
         assert_eq!(stash.get(&fragment(9, 2)), b"");
@@ -184,7 +184,7 @@ mod tests {
         let its = datagram(1, 9, 3);
         stash.copy(1, 70, its, b"abc");
         // The kernel uses the memory of the packet again.
-        assert_eq!(stash.get(&Departure { uncopied: true, ..left(5, 70, its) }), b"");
+        assert_eq!(stash.get(&LeavingPacket { uncopied: true, ..left(5, 70, its) }), b"");
         stash.copy(6, 70, its, b"ghi");
         assert_eq!(stash.get(&left(7, 70, its)), b"ghi");
         // In another window.

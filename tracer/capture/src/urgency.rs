@@ -3,7 +3,7 @@
 //! Linux shares a CPU among sessions before it shares it among threads (`kernel/sched/autogroup.c`), so beside programs that
 //! take all CPUs this thread may wait for long although it needs little. Events are lost then, because the ring buffer is full.
 //! A thread that waits for a CPU cannot raise its own priority, so a second thread watches over it, which has real-time priority
-//! always and does nothing but look at a time. docs/decisions/0062 has the measurements.
+//! always and does nothing but look at a time. docs/results/cost.md has the measurements.
 
 use crate::clock;
 use rustix::thread::{Pid, gettid};
@@ -29,19 +29,19 @@ const PRIORITY: libc::c_int = 1;
 
 /// The way in which a thread is scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scheduling {
+enum SchedulingClass {
     /// As other programs are.
     Fair,
     /// Before other programs, in turns with threads of the same priority.
     RealTime,
 }
 
-impl Scheduling {
+impl SchedulingClass {
     /// Returns the scheduling to change to, if all events but those of the last `behind` were read; `None` for no change.
-    fn next(self, behind: Nanos) -> Option<Scheduling> {
+    fn next(self, behind: Nanos) -> Option<SchedulingClass> {
         match self {
-            Scheduling::Fair if behind >= BEHIND => Some(Scheduling::RealTime),
-            Scheduling::RealTime if behind < CAUGHT_UP => Some(Scheduling::Fair),
+            SchedulingClass::Fair if behind >= BEHIND => Some(SchedulingClass::RealTime),
+            SchedulingClass::RealTime if behind < CAUGHT_UP => Some(SchedulingClass::Fair),
             _ => None,
         }
     }
@@ -49,18 +49,18 @@ impl Scheduling {
 
 /// State that the reader and its watchdog share.
 #[derive(Debug)]
-struct Shared {
+struct WatchdogState {
     /// All events up to this time were read, in nanoseconds.
     read: AtomicU64,
     raised: AtomicU64,
     ends: AtomicBool,
 }
 
-impl Shared {
+impl WatchdogState {
     /// Changes the reader's priority as needed until the end, or until the kernel refuses it. Only this thread does: a reader
     /// that lowered its own priority would lose the CPU in the middle of that.
     fn watch(&self, reader: Pid) {
-        let mut scheduling = Scheduling::Fair;
+        let mut scheduling = SchedulingClass::Fair;
         while !self.ends.load(Ordering::Acquire) {
             let behind = clock::now().0.saturating_sub(self.read.load(Ordering::Relaxed));
             if let Some(next) = scheduling.next(Nanos(behind)) {
@@ -68,12 +68,13 @@ impl Shared {
                     break;
                 }
                 scheduling = next;
-                self.raised.fetch_add(u64::from(next == Scheduling::RealTime), Ordering::Relaxed);
+                self.raised
+                    .fetch_add(u64::from(next == SchedulingClass::RealTime), Ordering::Relaxed);
             }
             std::thread::park_timeout(EVERY);
         }
-        if scheduling == Scheduling::RealTime {
-            schedule(reader, Scheduling::Fair);
+        if scheduling == SchedulingClass::RealTime {
+            schedule(reader, SchedulingClass::Fair);
         }
     }
 }
@@ -82,7 +83,7 @@ impl Shared {
 /// would take time from the programs that are measured. Dropping it ends the watching.
 #[derive(Debug)]
 pub struct Urgency {
-    shared: Arc<Shared>,
+    shared: Arc<WatchdogState>,
     watchdog: Option<JoinHandle<()>>,
 }
 
@@ -93,7 +94,7 @@ impl Urgency {
     /// # Errors
     /// The thread cannot be started.
     pub fn watch(begin: impl FnOnce() + Send + 'static) -> io::Result<Urgency> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(WatchdogState {
             read: AtomicU64::new(clock::now().0),
             raised: AtomicU64::new(0),
             ends: AtomicBool::new(false),
@@ -101,7 +102,7 @@ impl Urgency {
         let (watched, reader) = (Arc::clone(&shared), gettid());
         let watchdog = std::thread::Builder::new().name("watchdog".into()).spawn(move || {
             begin();
-            if schedule(gettid(), Scheduling::RealTime) {
+            if schedule(gettid(), SchedulingClass::RealTime) {
                 watched.watch(reader);
             }
         })?;
@@ -133,10 +134,10 @@ impl Drop for Urgency {
 /// Changes how a thread of this process is scheduled. Returns whether the kernel allowed it: real time it does with
 /// `CAP_SYS_NICE` or within `RLIMIT_RTPRIO` (`kernel/sched/syscalls.c`, `user_check_sched_setscheduler()`), the way back always.
 #[allow(unsafe_code)]
-fn schedule(thread: Pid, scheduling: Scheduling) -> bool {
+fn schedule(thread: Pid, scheduling: SchedulingClass) -> bool {
     let (policy, priority) = match scheduling {
-        Scheduling::RealTime => (libc::SCHED_RR, PRIORITY),
-        Scheduling::Fair => (libc::SCHED_OTHER, 0),
+        SchedulingClass::RealTime => (libc::SCHED_RR, PRIORITY),
+        SchedulingClass::Fair => (libc::SCHED_OTHER, 0),
     };
     // The kernel's struct sched_param. Some C libraries have a longer one, and musl refuses the call.
     let parameters: [libc::c_int; 1] = [priority];
@@ -160,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_thread_is_raised_when_it_falls_behind_until_it_has_caught_up() {
-        let (fair, real_time) = (Scheduling::Fair, Scheduling::RealTime);
+        let (fair, real_time) = (SchedulingClass::Fair, SchedulingClass::RealTime);
         assert_eq!(fair.next(Nanos(49_999_999)), None);
         assert_eq!(fair.next(Nanos(50_000_000)), Some(real_time));
         assert_eq!(real_time.next(Nanos(5_000_000)), None);

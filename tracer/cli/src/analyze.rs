@@ -10,7 +10,7 @@ use wirelap_process::Failure;
 use wirelap_process::Outputs;
 use wirelap_process::rights;
 use wirelap_replay::{NoFollower, Replay};
-use wirelap_report::explain::{Options, pages};
+use wirelap_report::explain::{ExplainOptions, pages};
 use wirelap_report::table;
 
 const EXAMPLES: &str = "\
@@ -91,8 +91,11 @@ pub fn run(args: &AnalyzeArgs) -> Result<ExitCode, Failure> {
     replay.tls_keys(&args.tls_keys)?;
     replay.read_for_report(&args.files)?;
     let report = replay.end()?.report;
-    let text =
-        if args.explain { pages(&report, Options::default()) } else { table::render(&report) };
+    let text = if args.explain {
+        pages(&report, ExplainOptions::default())
+    } else {
+        table::render(&report)
+    };
     let text = format!("{text}{}", args.breakdown.table(report.breakdown.as_ref()));
     json.write(&report, &text)?;
     Ok(ExitCode::SUCCESS)

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use clap::CommandFactory;
     use std::time::Duration;
-    use wirelap_experiment::Payload;
+    use wirelap_experiment::PayloadSizes;
     use wirelap_experiment::scenario::ScenarioSource;
 
     fn run(words: &str) -> Result<RunArgs, String> {
@@ -144,7 +144,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(args.on, ["tcp", "dds"]);
-        assert_eq!(args.payload, [Payload::Bytes(8), Payload::Bytes(1024)]);
+        assert_eq!(args.payload, [PayloadSizes::Bytes(8), PayloadSizes::Bytes(1024)]);
         assert_eq!(args.duration, Some(Duration::from_millis(1500)));
         assert_eq!(args.traced.workload.pin, [0, 1]);
         assert!(matches!(args.sample, Some(wirelap_session::Sampling::Windows { .. })));
@@ -156,8 +156,8 @@ mod tests {
             run("rate --on tcp --rate 100,2.5 --payload 64,8..64K --max-payload 1K").unwrap();
         assert_eq!(args.scenario, ScenarioSource::BuiltIn("rate"));
         assert_eq!((args.rate.as_slice(), args.max_payload), (&[100.0, 2.5][..], Some(1024)));
-        let range = Payload::PowersOfTwo { first: 8, last: 64 << 10 };
-        assert_eq!(args.payload, [Payload::Bytes(64), range]);
+        let range = PayloadSizes::PowersOfTwo { first: 8, last: 64 << 10 };
+        assert_eq!(args.payload, [PayloadSizes::Bytes(64), range]);
         let args = run("mine.toml --ab qos=0 qos=1").unwrap();
         assert_eq!(args.scenario, ScenarioSource::File("mine.toml".into()));
         assert_eq!(args.ab, ["qos=0", "qos=1"]);

@@ -1,7 +1,7 @@
 //! The clients of `wirelap run`: how many there are, and on which topics.
 
 use clap::Args;
-use wirelap_contract::{Handles, Subscription};
+use wirelap_contract::{Handles, SubscribedTopics};
 
 /// How many clients there are, and on which topics.
 #[derive(Clone, Debug, Args)]
@@ -26,7 +26,7 @@ pub struct ClientArgs {
     /// The topics of a subscriber: one of its own, all, or all shared with the other subscribers, so that each message goes to
     /// one of them [default: own]
     #[arg(long, value_enum, value_name = "WHICH")]
-    pub subscription: Option<Subscription>,
+    pub subscription: Option<SubscribedTopics>,
 
     /// Publish from a thread for each publisher, each with a connection of its own, or all with one behind a mutex
     #[arg(long, value_enum, value_name = "WHOSE")]

@@ -5,13 +5,13 @@ use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
 use wirelap_capture::{ChosenHook, RunTimeCount};
-use wirelap_contract::{LinkReliability, LinkTransport, Topology, spec};
+use wirelap_contract::{LinkReliability, LinkTransport, WorkloadTopology, spec};
 use wirelap_correlate::{BreakdownQuery, Dimension, RowFigure};
 use wirelap_events::Pid;
 use wirelap_experiment::WorkloadOptions;
 use wirelap_process::output;
 use wirelap_process::rights;
-use wirelap_report::Breakdown;
+use wirelap_report::ReportedBreakdown;
 use wirelap_report::breakdown::LISTED;
 use wirelap_session::{Budget, SessionView, TracedTime, ring_bytes};
 
@@ -105,7 +105,7 @@ impl From<&WorkloadArgs> for WorkloadOptions {
             broker: args.broker.clone(),
             set: args.set.clone(),
             qos: args.qos.unwrap_or(0),
-            topology: Topology::default(),
+            topology: WorkloadTopology::default(),
             fit: false,
             transport: args.transport,
             reliability: args.reliability,
@@ -174,8 +174,8 @@ impl FilterArgs {
     }
 
     /// Returns the settings of the probes with this filter and these options of the tracer.
-    pub fn capture_config(&self, tracer: &TracerArgs) -> wirelap_capture::Config {
-        wirelap_capture::Config {
+    pub fn capture_config(&self, tracer: &TracerArgs) -> wirelap_capture::CaptureConfig {
+        wirelap_capture::CaptureConfig {
             ports: self.ports.clone(),
             pids: self.pids.iter().copied().map(Pid).collect(),
             cgroup: self.cgroup.clone(),
@@ -183,7 +183,7 @@ impl FilterArgs {
             snap_bytes: tracer.snap.min(65_536),
             ring_bytes: ring_bytes(tracer.ring_size),
             btf: tracer.btf.clone(),
-            ..wirelap_capture::Config::default()
+            ..wirelap_capture::CaptureConfig::default()
         }
     }
 }
@@ -281,7 +281,7 @@ impl BreakdownArgs {
     }
 
     /// The table of the rows of a report, below an empty line; nothing without any.
-    pub fn table(&self, breakdown: Option<&Breakdown>) -> String {
+    pub fn table(&self, breakdown: Option<&ReportedBreakdown>) -> String {
         breakdown.map(|rows| format!("\n{}", rows.table(self.top))).unwrap_or_default()
     }
 }

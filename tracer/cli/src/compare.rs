@@ -5,7 +5,7 @@ use crate::report_file::{self, Purpose};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use wirelap_compare::{Comparison, Criterion, Options, SelfTest};
+use wirelap_compare::{CompareOptions, Comparison, Criterion, SelfTest};
 use wirelap_compare::{bencher, compare, compare_ab, markdown, otava, self_test, text};
 use wirelap_process::{Failure, Outputs, rights};
 use wirelap_report::RunReport;
@@ -115,20 +115,24 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     Ok(status(&comparison))
 }
 
-fn options(args: &CompareArgs, reports: &[(String, RunReport)]) -> Options {
+fn options(args: &CompareArgs, reports: &[(String, RunReport)]) -> CompareOptions {
     let name = |index: usize| reports.get(index).map(|(name, _)| name.clone()).unwrap_or_default();
-    Options {
+    CompareOptions {
         names: [name(0), name(1)],
         seed: args.seed,
         margin: args.margin / 100.0,
         anyway: args.anyway,
         fail_if: args.fail_if.clone(),
-        ..Options::default()
+        ..CompareOptions::default()
     }
 }
 
 /// The comparison of the variants of one run.
-fn variants(name: &str, report: &RunReport, options: &Options) -> Result<Comparison, Failure> {
+fn variants(
+    name: &str,
+    report: &RunReport,
+    options: &CompareOptions,
+) -> Result<Comparison, Failure> {
     compare_ab(report, options).ok_or_else(|| {
         Failure::Usage(format!(
             "{name} is one run without --ab: name a second file, or measure both settings in one run \
@@ -157,7 +161,11 @@ fn status(comparison: &Comparison) -> ExitCode {
     }
 }
 
-fn test_itself(report: &RunReport, options: &Options, json: Json<'_>) -> Result<ExitCode, Failure> {
+fn test_itself(
+    report: &RunReport,
+    options: &CompareOptions,
+    json: Json<'_>,
+) -> Result<ExitCode, Failure> {
     let test = self_test(report, options, SELF_TEST_PAIRS);
     if test.cells == 0 {
         return Err(Failure::Usage(

@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use wirelap_capture::doctor::{self, Doctor, Lacking};
 use wirelap_capture::{ChosenHook, btf};
 use wirelap_process::Failure;
-use wirelap_process::mend::{Asker, Distribution, LackKind, set_capabilities};
+use wirelap_process::mend::{Asker, LackKind, LinuxDistribution, set_capabilities};
 use wirelap_process::output;
 use wirelap_process::rights::{self, FOR_CGROUPS};
 use wirelap_report::{
-    Capability, DoctorReport, Missing, MissingKind, Observation, doctor_table, human,
+    Capability, DoctorReport, MissingItem, MissingKind, Observation, doctor_table, human,
 };
 use wirelap_session::ring_bytes;
 
@@ -39,7 +39,7 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     let has_tls = rights::may_attach_to_programs();
     rights::confine_packet_tracer(false);
     let doctor = doctor::examine(args.btf.as_deref());
-    let report = report(&doctor, has_tls, &Distribution::here(), &Asker::here());
+    let report = report(&doctor, has_tls, &LinuxDistribution::here(), &Asker::here());
     if args.json {
         output::json_to_stdout(&report)?;
     } else {
@@ -82,7 +82,7 @@ fn ring() -> String {
 fn report(
     doctor: &Doctor,
     has_tls: bool,
-    distribution: &Distribution,
+    distribution: &LinuxDistribution,
     asker: &Asker,
 ) -> DoctorReport {
     let mut notes = vec![how_checked(doctor)];
@@ -141,9 +141,9 @@ fn report(
     }
 }
 
-fn missing_thing(one: &Lacking, distribution: &Distribution, asker: &Asker) -> Missing {
+fn missing_thing(one: &Lacking, distribution: &LinuxDistribution, asker: &Asker) -> MissingItem {
     let tls = if one.is_for_tls() && !asker.is_root { " --tls" } else { "" };
-    Missing {
+    MissingItem {
         name: one.name.clone(),
         kind: match one.lack.kind() {
             LackKind::Right => MissingKind::Right,
@@ -178,8 +178,8 @@ mod tests {
         Asker { is_root: false, has_setcap: true, program: "/usr/bin/wirelap".into() }
     }
 
-    fn debian() -> Distribution {
-        Distribution::of("ID=debian\nVERSION_CODENAME=bookworm\n", Traces::default())
+    fn debian() -> LinuxDistribution {
+        LinuxDistribution::of("ID=debian\nVERSION_CODENAME=bookworm\n", Traces::default())
     }
 
     /// Report for a user without any right, on a kernel that has all that is needed.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use wirelap_process::Failure;
 use wirelap_process::output;
 use wirelap_process::rights;
-use wirelap_report::explain::{Options, pages};
+use wirelap_report::explain::{ExplainOptions, pages};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -44,7 +44,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let mut reports = reports.collect::<Result<Vec<_>, Failure>>()?;
     report_file::choose(&mut reports, &args.on)?;
     let many = reports.len() > 1;
-    let options = Options { worst: args.worst };
+    let options = ExplainOptions { worst: args.worst };
     let pages = reports.iter().map(|(name, report)| {
         let heading = if many { format!("{name}:\n\n") } else { String::new() };
         format!("{heading}{}", pages(report, options))

@@ -7,7 +7,7 @@ use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use target::Target;
+use target::ExportTarget;
 use wirelap_events::{Delivery, Event};
 use wirelap_process::Failure;
 use wirelap_process::Outputs;
@@ -64,7 +64,7 @@ pub struct ExportArgs {
 /// A file cannot be read, no message is found, or the trace cannot be written.
 pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let outputs = Outputs::of(std::iter::once(&args.output), args.force)?;
-    let target = Target::open(&args.output, outputs.clone())?;
+    let target = ExportTarget::open(&args.output, outputs.clone())?;
     outputs.seal()?;
     rights::confine_reader();
     let signals = catch_signals()?;
@@ -108,8 +108,8 @@ struct TraceExport<'a> {
     path: &'a Path,
     signals: Signals,
     /// Target and metadata from which the writer is made once the clock of the events is known.
-    before: Option<(Target, TraceMetadata)>,
-    writer: Option<TraceWriter<Target>>,
+    before: Option<(ExportTarget, TraceMetadata)>,
+    writer: Option<TraceWriter<ExportTarget>>,
     /// The reader of stdout has gone.
     reader_has_gone: bool,
 }

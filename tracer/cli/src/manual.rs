@@ -22,7 +22,7 @@ pub struct ManualArgs {
 }
 
 /// A file name and the page's text.
-type Page = (String, Vec<u8>);
+type ManualPage = (String, Vec<u8>);
 
 /// Writes a page for wirelap, whose command line `program` is, and one for each of its commands.
 ///
@@ -39,14 +39,14 @@ pub fn run(args: &ManualArgs, program: clap::Command) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
-fn pages(program: clap::Command) -> io::Result<Vec<Page>> {
+fn pages(program: clap::Command) -> io::Result<Vec<ManualPage>> {
     let mut program = program.disable_help_subcommand(true);
     program.build();
     let commands = program.get_subcommands().filter(|command| !command.is_hide_set());
     std::iter::once(&program).chain(commands).map(page).collect()
 }
 
-fn page(command: &clap::Command) -> io::Result<Page> {
+fn page(command: &clap::Command) -> io::Result<ManualPage> {
     let man = Man::new(command.clone())
         .source(concat!("wirelap ", env!("WIRELAP_VERSION")))
         .manual("wirelap");

@@ -20,7 +20,7 @@ use wirelap_process::catch_signals;
 use wirelap_process::output;
 use wirelap_process::rights;
 use wirelap_process::signals;
-use wirelap_recording::{Rotation, Shown, Written};
+use wirelap_recording::{Rotation, ShownSightings, Written};
 use wirelap_report::from_snapshot::run_report;
 use wirelap_report::{Environment, RunReport, table};
 use wirelap_session::environment;
@@ -45,7 +45,7 @@ Without --payload, no payload is written. The report is made while recording and
 
 /// Which observations of a packet Wireshark shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Stage {
+pub enum PacketStage {
     /// Each packet once: where it is sent, otherwise where it is received
     #[default]
     Once,
@@ -57,13 +57,13 @@ pub enum Stage {
     All,
 }
 
-impl From<Stage> for Shown {
-    fn from(stage: Stage) -> Shown {
+impl From<PacketStage> for ShownSightings {
+    fn from(stage: PacketStage) -> ShownSightings {
         match stage {
-            Stage::Once => Shown::Once,
-            Stage::Xmit => Shown::At(PacketHook::Xmit),
-            Stage::Rx => Shown::At(PacketHook::Rx),
-            Stage::All => Shown::All,
+            PacketStage::Once => ShownSightings::Once,
+            PacketStage::Xmit => ShownSightings::At(PacketHook::Xmit),
+            PacketStage::Rx => ShownSightings::At(PacketHook::Rx),
+            PacketStage::All => ShownSightings::All,
         }
     }
 }
@@ -94,7 +94,7 @@ pub struct RecordArgs {
 
     /// At which places Wireshark shows a packet; the file contains all of them
     #[arg(long, value_enum, value_name = "WHERE", default_value = "once")]
-    pub stage: Stage,
+    pub stage: PacketStage,
 
     /// Also write the payload, as many bytes of each packet as --snap says
     #[arg(long)]
@@ -247,8 +247,8 @@ fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Returns the settings for writing events.
-fn written(args: &RecordArgs) -> wirelap_recording::Settings {
-    wirelap_recording::Settings { shown: args.stage.into(), payload: args.payload }
+fn written(args: &RecordArgs) -> wirelap_recording::EncoderSettings {
+    wirelap_recording::EncoderSettings { shown: args.stage.into(), payload: args.payload }
 }
 
 fn rotation(args: &RecordArgs) -> Result<Rotation, Failure> {

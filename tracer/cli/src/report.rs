@@ -5,7 +5,7 @@ use clap::Args;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use wirelap_page::{File, Options, page};
+use wirelap_page::{ExplainOptions, File, page};
 use wirelap_process::outputs::{failure, unwritable};
 use wirelap_process::{Failure, Outputs, output, rights};
 
@@ -56,7 +56,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let mut reports = reports.collect::<Result<Vec<_>, Failure>>()?;
     report_file::choose(&mut reports, &args.on)?;
     let files: Vec<File> = reports.iter().map(|(name, report)| File { name, report }).collect();
-    let html = page(&files, Options::default());
+    let html = page(&files, ExplainOptions::default());
     let Some(mut file) = file else {
         return output::print(&html).map(|()| ExitCode::SUCCESS);
     };

@@ -12,7 +12,7 @@ use wirelap_report::{RunReport, RunResult};
 /// The longest file that is read, in bytes: hundreds of times what long runs write.
 const MAX_REPORT: u64 = 256 << 20;
 
-/// What a command does with a report, for its messages.
+/// The use that a command makes of a report, for its messages.
 #[derive(Clone, Copy, Debug)]
 pub enum Purpose {
     /// `wirelap explain`.

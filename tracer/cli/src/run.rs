@@ -16,12 +16,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
-use wirelap_compare::{Options, compare_ab};
+use wirelap_compare::{CompareOptions, compare_ab};
 use wirelap_events::human;
 use wirelap_experiment::scenario::{self, ScenarioSettings, ScenarioSource, built_in};
 use wirelap_experiment::{
-    Catalogue, ClientSizes, Earlier, FinishedRun, Installations, MAX_SEED, Means, Payload, Request,
-    WorkloadInstallation, WorkloadOptions, plan, run as run_all, seeded,
+    Catalogue, ClientSizes, Earlier, FinishedRun, Installations, MAX_SEED, PayloadSizes,
+    RunRequest, RunResources, WorkloadInstallation, WorkloadOptions, plan, run as run_all, seeded,
 };
 use wirelap_process::steward::{Steward, StewardRole};
 use wirelap_process::{Failure, Outputs, catch_signals, rights};
@@ -30,7 +30,7 @@ use wirelap_session::{environment, preflight};
 
 /// Whether the workloads write truth files, for comparison with the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TruthCheck {
+pub enum TruthCheckArg {
     /// On for latency; off for throughput, where writing would slow the workloads down
     Auto,
     /// On
@@ -78,6 +78,7 @@ impl TypedValueParser for ScenarioParser {
     }
 }
 
+// A field for each option.
 /// `wirelap run`.
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {
@@ -93,7 +94,7 @@ pub struct RunArgs {
     /// Payload sizes, at least 8 bytes; K and M are binary; 8..64K means the powers of two from 8 bytes to 64 KiB that the
     /// middleware carries [default: 64]
     #[arg(long, value_name = "BYTES,…", value_delimiter = ',', value_parser = quantity::payload)]
-    pub payload: Vec<Payload>,
+    pub payload: Vec<PayloadSizes>,
 
     /// Leave out payload sizes above this
     #[arg(long, value_name = "BYTES", value_parser = quantity::payload_size)]
@@ -148,7 +149,7 @@ pub struct RunArgs {
 
     /// Compare the trace with the times that the workloads record themselves [default: auto]
     #[arg(long, value_enum, value_name = "WHEN")]
-    pub truth_check: Option<TruthCheck>,
+    pub truth_check: Option<TruthCheckArg>,
 
     /// Compare two settings, such as `qos=0` and `qos=1`: each middleware is measured with both, in the order A B B A,
     /// --repeat times with each. The keys are those of scenario files; several settings are separated by spaces, and
@@ -242,9 +243,9 @@ impl From<&RunArgs> for ScenarioSettings {
             set: given(&workload.set),
             sample: args.sample,
             truth_check: args.truth_check.map(|check| match check {
-                TruthCheck::Auto => wirelap_experiment::TruthCheck::Auto,
-                TruthCheck::On => wirelap_experiment::TruthCheck::On,
-                TruthCheck::Off => wirelap_experiment::TruthCheck::Off,
+                TruthCheckArg::Auto => wirelap_experiment::TruthCheck::Auto,
+                TruthCheckArg::On => wirelap_experiment::TruthCheck::On,
+                TruthCheckArg::Off => wirelap_experiment::TruthCheck::Off,
             }),
             ..ScenarioSettings::default()
         })
@@ -255,7 +256,7 @@ impl From<&RunArgs> for ScenarioSettings {
 ///
 /// # Errors
 /// The scenario cannot be read, names no middleware, or cannot be compared in the two variants.
-fn request(args: &RunArgs) -> Result<Request, Failure> {
+fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
     let settings = ScenarioSettings::from(args).over(&args.scenario.read()?);
     if settings.on.is_none() {
         return Err(Failure::Usage(
@@ -264,7 +265,7 @@ fn request(args: &RunArgs) -> Result<Request, Failure> {
         ));
     }
     // What scenarios cannot say.
-    let rest = Request {
+    let rest = RunRequest {
         chosen: chosen(args),
         measure_cost: args.measure_cost,
         recording: args.pcapng.clone(),
@@ -273,7 +274,7 @@ fn request(args: &RunArgs) -> Result<Request, Failure> {
         snap_bytes: args.traced.tracer.snap,
         ring_bytes: args.traced.tracer.ring_size,
         btf: args.traced.tracer.btf.clone(),
-        ..Request::default()
+        ..RunRequest::default()
     };
     let ab = <[String; 2]>::try_from(args.ab.clone()).ok().or_else(|| settings.ab.clone());
     match ab {
@@ -345,7 +346,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     request.samples = messages.start()?;
     let signals = catch_signals()?;
     let environment = environment::describe(plan.seed);
-    let means = Means {
+    let means = RunResources {
         installations: &installations,
         outputs: &outputs,
         signals: &signals,
@@ -368,7 +369,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
 /// The readable report, with the answers to the comparison of `--ab`.
 fn text_of(report: &RunReport, args: &RunArgs) -> String {
     let text = format!("{}{}", results_of(report, args.explain), rows_of(report, args));
-    match compare_ab(report, &Options::default()) {
+    match compare_ab(report, &CompareOptions::default()) {
         Some(comparison) => format!("{text}\n{}", wirelap_compare::text(&comparison)),
         None => text,
     }

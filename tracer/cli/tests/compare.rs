@@ -6,7 +6,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use wirelap_events::Nanos;
-use wirelap_report::{Histograms, Repetition, RunReport, RunResult, Samples, Throughput, Trust};
+use wirelap_report::{
+    Histograms, Repetition, ReportedTrust, RunReport, RunResult, Samples, Throughput,
+};
 
 /// A folder with the reports of runs.
 struct Bench(tempfile::TempDir);
@@ -27,7 +29,7 @@ impl Bench {
             middleware: "mqtt".into(),
             broker: Some("mosquitto".into()),
             payload_bytes: 64,
-            trust: Trust { coverage: 1.0, window_share: 1.0, ..Trust::default() },
+            trust: ReportedTrust { coverage: 1.0, window_share: 1.0, ..ReportedTrust::default() },
             repetitions: repetitions.collect(),
             ..RunResult::default()
         };

@@ -24,10 +24,10 @@ fn report() -> String {
     let result = serde_json::to_string(&wirelap_report::RunResult {
         middleware: "tcp".into(),
         payload_bytes: 64,
-        why: Some(wirelap_report::Why {
+        why: Some(wirelap_report::ReportedWhy {
             examined_messages: 1_000,
             healthy: true,
-            ..wirelap_report::Why::default()
+            ..wirelap_report::ReportedWhy::default()
         }),
         ..wirelap_report::RunResult::default()
     })

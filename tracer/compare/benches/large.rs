@@ -3,12 +3,12 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use fastrand::Rng;
 use std::hint::black_box;
-use wirelap_compare::{Comparison, Options, compare, text};
+use wirelap_compare::{CompareOptions, Comparison, compare, text};
 use wirelap_correlate::{Histogram, Snapshot};
 use wirelap_report::from_snapshot::run_report;
 use wirelap_report::{
-    Histograms, ProcessUse, Repetition, RunReport, RunResult, Throughput, TimeSpent, TimeSpentRow,
-    Trust,
+    Histograms, ProcessUse, Repetition, ReportedTimeSpent, ReportedTimeSpentRow, ReportedTrust,
+    RunReport, RunResult, Throughput,
 };
 
 const MIDDLEWARES: usize = 17;
@@ -23,7 +23,7 @@ const ROWS: usize = 40;
 
 fn large(criterion: &mut Criterion) {
     let (a, b) = (run(1), run(2));
-    let options = Options::default();
+    let options = CompareOptions::default();
     let mut group = criterion.benchmark_group("compare");
     group.sample_size(10);
     group.bench_function("17 middlewares, 20 repetitions, 2 files", |bench| {
@@ -43,7 +43,7 @@ fn run(seed: u64) -> RunReport {
     let results = (0..MIDDLEWARES).map(|number| RunResult {
         middleware: format!("middleware-{number}"),
         payload_bytes: 64,
-        trust: Trust { coverage: 1.0, window_share: 1.0, ..Trust::default() },
+        trust: ReportedTrust { coverage: 1.0, window_share: 1.0, ..ReportedTrust::default() },
         repetitions: (1..=REPETITIONS).map(|number| repetition(number, &mut rng)).collect(),
         ..RunResult::default()
     });
@@ -53,7 +53,7 @@ fn run(seed: u64) -> RunReport {
 fn repetition(number: u32, rng: &mut Rng) -> Repetition {
     let level = 1.0 + 0.05 * normal(rng);
     let times: Vec<u64> = (0..MESSAGES).map(|_| time(level, rng)).collect();
-    let rows = (0..ROWS).map(|row| TimeSpentRow {
+    let rows = (0..ROWS).map(|row| ReportedTimeSpentRow {
         leg: if row < ROWS / 2 { 1 } else { 2 },
         segment: format!("segment_{}", row / 2),
         cause: (row % 2 == 1).then(|| "run_queue_contention".into()),
@@ -71,7 +71,7 @@ fn repetition(number: u32, rng: &mut Rng) -> Repetition {
             rtt_half_ns: encode(&times),
             ..Histograms::default()
         },
-        time_spent: TimeSpent {
+        time_spent: ReportedTimeSpent {
             messages: MESSAGES as u64,
             tail_messages: MESSAGES as u64 / 100,
             rows: rows.collect(),

@@ -12,7 +12,7 @@ const MOST: usize = 64;
 
 /// The blocks of a repetition, as one table: a row for each value, a column for each block.
 #[derive(Clone, Debug)]
-pub struct Blocks {
+pub struct BlockTable {
     /// The logarithm of each value that occurs in any block, the smallest first.
     logs: Vec<f64>,
     /// Number of messages of each block that have this value or a smaller one.
@@ -23,9 +23,9 @@ pub struct Blocks {
     messages: Vec<u64>,
 }
 
-impl Blocks {
+impl BlockTable {
     /// Decodes the blocks; `None` if there are fewer than two, because then there is nothing to draw.
-    pub fn decode(encoded: &[String]) -> Option<Blocks> {
+    pub fn decode(encoded: &[String]) -> Option<BlockTable> {
         let decoded = encoded.iter().take(MOST).filter_map(|text| Histogram::decode(text));
         let blocks: Vec<Vec<(u64, u64)>> = decoded
             .map(|block| block.values().collect())
@@ -50,7 +50,7 @@ impl Blocks {
             }
         }
         let logs = values.iter().map(|&value| (value.max(1) as f64).ln()).collect();
-        Some(Blocks { logs, up_to, count, messages })
+        Some(BlockTable { logs, up_to, count, messages })
     }
 
     /// The logarithms of the quantiles of as many blocks as there are, drawn with replacement and put together.
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn equal_blocks_always_give_the_quantiles_of_one() {
         let block = encoded((1..=1000).map(|n| n * 1000));
-        let blocks = Blocks::decode(&[block.clone(), block.clone(), block]).unwrap();
+        let blocks = BlockTable::decode(&[block.clone(), block.clone(), block]).unwrap();
         let mut rng = Rng::with_seed(1);
         for _ in 0..20 {
             for (log, want) in blocks.redraw(&mut rng).into_iter().zip([500e3, 990e3, 999e3]) {
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn unequal_blocks_give_what_a_merged_histogram_gives() {
         let texts = [encoded([1000; 10]), encoded([2000; 10]), encoded([3000; 20])];
-        let blocks = Blocks::decode(&texts).unwrap();
+        let blocks = BlockTable::decode(&texts).unwrap();
         let mut seen: Vec<String> = Vec::new();
         let mut rng = Rng::with_seed(2);
         for _ in 0..200 {
@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn one_block_or_damaged_ones_are_none() {
-        assert!(Blocks::decode(&[encoded([5])]).is_none());
-        assert!(Blocks::decode(&["x".into(), encoded([5])]).is_none());
-        assert!(Blocks::decode(&[]).is_none());
+        assert!(BlockTable::decode(&[encoded([5])]).is_none());
+        assert!(BlockTable::decode(&["x".into(), encoded([5])]).is_none());
+        assert!(BlockTable::decode(&[]).is_none());
     }
 }

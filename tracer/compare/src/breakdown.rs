@@ -1,38 +1,38 @@
 //! Breakdown of a difference by leg, segment and cause.
 
-use crate::comparison::{Breakdown, BreakdownRow};
+use crate::comparison::{DifferenceBreakdown, DifferenceRow};
 use std::collections::BTreeMap;
 use wirelap_events::{Nanos, Saturate, Total};
-use wirelap_report::{TimeSpent, TimeSpentRow};
+use wirelap_report::{ReportedTimeSpent, ReportedTimeSpentRow};
 
 /// Leg, segment and cause.
-type Key<'a> = (u8, &'a str, Option<&'a str>);
+type BreakdownKey<'a> = (u8, &'a str, Option<&'a str>);
 
 /// A sentence names rows until this share of the difference is explained.
 const MOST: f64 = 0.5;
 
 /// Breakdown of the difference of the mean; `None` if a side has no messages.
-pub fn of_mean(a: &[&TimeSpent], b: &[&TimeSpent]) -> Option<Breakdown> {
+pub fn of_mean(a: &[&ReportedTimeSpent], b: &[&ReportedTimeSpent]) -> Option<DifferenceBreakdown> {
     of(a, b, |spent| spent.messages, |row| row.mean_ns)
 }
 
 /// Breakdown of the difference of the tail's excess over the middle; `None` if a side has no tail.
-pub fn of_tail(a: &[&TimeSpent], b: &[&TimeSpent]) -> Option<Breakdown> {
+pub fn of_tail(a: &[&ReportedTimeSpent], b: &[&ReportedTimeSpent]) -> Option<DifferenceBreakdown> {
     of(a, b, |spent| spent.tail_messages, |row| row.tail_ns - row.middle_ns)
 }
 
 fn of(
-    a: &[&TimeSpent],
-    b: &[&TimeSpent],
-    weight: fn(&TimeSpent) -> u64,
-    time: fn(&TimeSpentRow) -> f64,
-) -> Option<Breakdown> {
+    a: &[&ReportedTimeSpent],
+    b: &[&ReportedTimeSpent],
+    weight: fn(&ReportedTimeSpent) -> u64,
+    time: fn(&ReportedTimeSpentRow) -> f64,
+) -> Option<DifferenceBreakdown> {
     let (a, b) = (weighted(a, weight, time)?, weighted(b, weight, time)?);
-    let mut keys: Vec<Key> = a.keys().chain(b.keys()).copied().collect();
+    let mut keys: Vec<BreakdownKey> = a.keys().chain(b.keys()).copied().collect();
     keys.sort_unstable();
     keys.dedup();
-    let of = |side: &BTreeMap<Key, f64>, key| side.get(key).copied().unwrap_or_default();
-    let mut rows: Vec<BreakdownRow> =
+    let of = |side: &BTreeMap<BreakdownKey, f64>, key| side.get(key).copied().unwrap_or_default();
+    let mut rows: Vec<DifferenceRow> =
         keys.iter().map(|key| row(*key, of(&a, key), of(&b, key))).collect();
     rows.sort_by(|x, y| y.difference_ns.abs().total_cmp(&x.difference_ns.abs()));
     let difference_ns: f64 = rows.iter().map(|row| row.difference_ns).total();
@@ -40,7 +40,7 @@ fn of(
         row.share = (difference_ns != 0.0).then(|| row.difference_ns / difference_ns);
     }
     let sentence = sentence(&rows, difference_ns);
-    Some(Breakdown {
+    Some(DifferenceBreakdown {
         a_ns: a.values().total(),
         b_ns: b.values().total(),
         difference_ns,
@@ -51,15 +51,15 @@ fn of(
 
 /// The mean over all repetitions, each with the weight of its messages.
 fn weighted<'a>(
-    side: &[&'a TimeSpent],
-    weight: fn(&TimeSpent) -> u64,
-    time: fn(&TimeSpentRow) -> f64,
-) -> Option<BTreeMap<Key<'a>, f64>> {
+    side: &[&'a ReportedTimeSpent],
+    weight: fn(&ReportedTimeSpent) -> u64,
+    time: fn(&ReportedTimeSpentRow) -> f64,
+) -> Option<BTreeMap<BreakdownKey<'a>, f64>> {
     let all: u64 = side.iter().map(|spent| weight(spent)).total();
     if all == 0 {
         return None;
     }
-    let mut rows: BTreeMap<Key, f64> = BTreeMap::new();
+    let mut rows: BTreeMap<BreakdownKey, f64> = BTreeMap::new();
     for spent in side {
         let share = weight(spent) as f64 / all as f64;
         for row in &spent.rows {
@@ -70,8 +70,8 @@ fn weighted<'a>(
     Some(rows)
 }
 
-fn row((leg, segment, cause): Key, a_ns: f64, b_ns: f64) -> BreakdownRow {
-    BreakdownRow {
+fn row((leg, segment, cause): BreakdownKey, a_ns: f64, b_ns: f64) -> DifferenceRow {
+    DifferenceRow {
         leg,
         segment: segment.to_owned(),
         cause: cause.map(str::to_owned),
@@ -83,7 +83,7 @@ fn row((leg, segment, cause): Key, a_ns: f64, b_ns: f64) -> BreakdownRow {
 }
 
 /// `2.broker_dwell, broker_cpu_bound: +40.0 µs of +45.0 µs`; several rows if one is not most of it.
-fn sentence(rows: &[BreakdownRow], difference_ns: f64) -> Option<String> {
+fn sentence(rows: &[DifferenceRow], difference_ns: f64) -> Option<String> {
     if Nanos::from_f64(difference_ns.abs()) == Nanos(0) {
         return None;
     }
@@ -102,7 +102,7 @@ fn sentence(rows: &[BreakdownRow], difference_ns: f64) -> Option<String> {
 }
 
 /// `2.broker_dwell, broker_cpu_bound`; without the leg if there is only one.
-pub fn name(row: &BreakdownRow, legs: u8) -> String {
+pub fn name(row: &DifferenceRow, legs: u8) -> String {
     let leg = if legs > 1 { format!("{}.", row.leg) } else { String::new() };
     let cause = row.cause.as_ref().map(|cause| format!(", {cause}")).unwrap_or_default();
     format!("{leg}{}{cause}", row.segment)
@@ -124,8 +124,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn spent(messages: u64, rows: &[(u8, &str, Option<&str>, f64)]) -> TimeSpent {
-        let rows = rows.iter().map(|&(leg, segment, cause, mean_ns)| TimeSpentRow {
+    fn spent(messages: u64, rows: &[(u8, &str, Option<&str>, f64)]) -> ReportedTimeSpent {
+        let rows = rows.iter().map(|&(leg, segment, cause, mean_ns)| ReportedTimeSpentRow {
             leg,
             segment: segment.into(),
             cause: cause.map(str::to_owned),
@@ -133,7 +133,7 @@ mod tests {
             middle_ns: mean_ns / 2.0,
             tail_ns: mean_ns * 10.0,
         });
-        TimeSpent { messages, tail_messages: messages / 100, rows: rows.collect() }
+        ReportedTimeSpent { messages, tail_messages: messages / 100, rows: rows.collect() }
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
         let back = of_mean(&[&b], &[&a]).unwrap().sentence.unwrap();
         assert_eq!(back, "2.broker_dwell, broker_cpu_bound: −40.0 µs of −45.0 µs");
         assert_eq!(of_mean(&[&a], &[&a]).unwrap().sentence, None);
-        assert_eq!(of_mean(&[&a], &[&TimeSpent::default()]), None);
+        assert_eq!(of_mean(&[&a], &[&ReportedTimeSpent::default()]), None);
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
         assert!((tail.difference_ns - 38.0).abs() < 1e-9, "{}", tail.difference_ns);
     }
 
-    fn any_spent() -> impl Strategy<Value = TimeSpent> {
+    fn any_spent() -> impl Strategy<Value = ReportedTimeSpent> {
         let segment = prop_oneof![Just("wire"), Just("read"), Just("broker_dwell")];
         let cause = prop_oneof![Just(None), Just(Some("pacing")), Just(Some("corked"))];
         let rows = prop::collection::vec((1..3_u8, segment, cause, 0.0..1e7_f64), 0..8);

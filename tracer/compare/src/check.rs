@@ -1,6 +1,8 @@
 //! Checks the criteria of `--fail-if`.
 
-use crate::comparison::{Bounds, Cell, Comparison, CriterionResult, Outcome, PairedResult};
+use crate::comparison::{
+    Bounds, ComparedMetric, Comparison, CriterionOutcome, CriterionResult, PairedResult,
+};
 use crate::criterion::Criterion;
 use crate::machine::{self, MachineEffect};
 use crate::metric::Metric;
@@ -28,15 +30,17 @@ fn of_criterion(
             labels.iter().any(|label| criterion.concerns(&result.middleware, label))
         })
         .collect();
-    let say = |result: Option<&PairedResult>, (outcome, text): (Outcome, String)| CriterionResult {
-        criterion: criterion.to_string(),
-        result: result.map(|result| result.name.clone()),
-        outcome,
-        text,
+    let say = |result: Option<&PairedResult>, (outcome, text): (CriterionOutcome, String)| {
+        CriterionResult {
+            criterion: criterion.to_string(),
+            result: result.map(|result| result.name.clone()),
+            outcome,
+            text,
+        }
     };
     if concerned.is_empty() {
         let text = "no result that both sides have is of this middleware".to_owned();
-        return vec![say(None, (Outcome::NotJudged, text))];
+        return vec![say(None, (CriterionOutcome::NotJudged, text))];
     }
     let each = concerned.into_iter().map(|result| {
         let outcome = of_result(comparison, result, criterion, machine);
@@ -50,28 +54,28 @@ fn of_result(
     result: &PairedResult,
     criterion: &Criterion,
     machine: MachineEffect,
-) -> (Outcome, String) {
+) -> (CriterionOutcome, String) {
     if !comparison.judges(result) {
-        return (Outcome::NotJudged, "the sides are not comparable".into());
+        return (CriterionOutcome::NotJudged, "the sides are not comparable".into());
     }
     let Some(cell) = result.cells.iter().find(|cell| cell.metric == criterion.metric) else {
-        return (Outcome::NotJudged, "a side does not have this metric".into());
+        return (CriterionOutcome::NotJudged, "a side does not have this metric".into());
     };
     let enough = cell.messages_needed.is_none();
     let Some(interval) = interval(cell).filter(|_| enough) else {
         let text = cell.reason.clone().unwrap_or_else(|| "there is no interval".into());
-        return (Outcome::NotJudged, text);
+        return (CriterionOutcome::NotJudged, text);
     };
     let fires = |of: Bounds| criterion.fires(of.low, of.high);
     if !fires(interval) {
-        return (Outcome::Held, seen(cell, interval));
+        return (CriterionOutcome::Held, seen(cell, interval));
     }
     if !fires(widened(cell.metric, interval, machine)) {
         let seen = seen(cell, interval);
         let text = format!("{seen}, and the machine itself changed by as much");
-        return (Outcome::NotJudged, text);
+        return (CriterionOutcome::NotJudged, text);
     }
-    (Outcome::Fired, seen(cell, interval))
+    (CriterionOutcome::Fired, seen(cell, interval))
 }
 
 /// An interval of a ratio, wider by what the machine's own change explains of it.
@@ -82,14 +86,14 @@ fn widened(metric: Metric, Bounds { low, high }: Bounds, machine: MachineEffect)
 }
 
 /// The interval of a cell's ratio. For bytes it is the value itself; `None` without an interval.
-fn interval(cell: &Cell) -> Option<Bounds> {
+fn interval(cell: &ComparedMetric) -> Option<Bounds> {
     match cell.metric {
         Metric::WireBytesPerDelivery => Some(Bounds { low: cell.ratio, high: cell.ratio }),
         _ => cell.ratio_95,
     }
 }
 
-fn seen(cell: &Cell, Bounds { low, high }: Bounds) -> String {
+fn seen(cell: &ComparedMetric, Bounds { low, high }: Bounds) -> String {
     let change = percent(cell.ratio);
     match cell.metric {
         Metric::WireBytesPerDelivery => format!("changed by {change} %"),

@@ -2,12 +2,12 @@
 
 use crate::check::check;
 use crate::comparison::{
-    COMPARE_SCHEMA, Comparison, Design, Difference, Obstacle, ObstacleKind, PairedResult, Side,
-    Unpaired,
+    COMPARE_SCHEMA, ComparedSide, Comparison, Design, Difference, Obstacle, ObstacleKind,
+    PairedResult, Unpaired,
 };
 use crate::estimate::Estimate;
 use crate::machine::MachineEffect;
-use crate::options::Options;
+use crate::options::CompareOptions;
 use crate::pairs::{Rated, pair};
 use crate::prepared::Prepared;
 use crate::{differences, judge, machine, obstacles};
@@ -23,7 +23,7 @@ const SIDE_BY_SIDE: &str = "One run with both sides in turns, compared pair by p
     This is the better design: both sides see the same state of the machine.";
 
 /// Compares two runs.
-pub fn compare(a: &RunReport, b: &RunReport, options: &Options) -> Comparison {
+pub fn compare(a: &RunReport, b: &RunReport, options: &CompareOptions) -> Comparison {
     let rates = [a, b].map(|run| run.scenario.rate_msg_per_s);
     // Nothing would belong together if rates that differ were to be compared anyway.
     let by_rate = !options.anyway || rates[0] == rates[1];
@@ -34,7 +34,7 @@ pub fn compare(a: &RunReport, b: &RunReport, options: &Options) -> Comparison {
     if pairs.is_empty() && not_comparable.is_empty() {
         not_comparable.push(nothing_in_common());
     }
-    let circumstances = Circumstances {
+    let circumstances = ComparisonContext {
         runs: [a, b],
         design: Design::TwoRuns,
         not_comparable,
@@ -45,7 +45,12 @@ pub fn compare(a: &RunReport, b: &RunReport, options: &Options) -> Comparison {
 }
 
 /// Compares two variants of one run (`run --ab`): those whose results have these values of [`RunResult::variant`].
-pub fn compare_variants(report: &RunReport, a: &str, b: &str, options: &Options) -> Comparison {
+pub fn compare_variants(
+    report: &RunReport,
+    a: &str,
+    b: &str,
+    options: &CompareOptions,
+) -> Comparison {
     let results = |variant: &str| {
         let of_variant = |result: &RunResult| result.variant.as_deref() == Some(variant);
         side(report, report.scenario.rate_msg_per_s, of_variant, false)
@@ -55,7 +60,7 @@ pub fn compare_variants(report: &RunReport, a: &str, b: &str, options: &Options)
     let not_comparable = if pairs.is_empty() { vec![nothing_in_common()] } else { Vec::new() };
     let compared: Vec<_> = pairs.iter().map(|(a, b)| (a.result, b.result)).collect();
     let differences = differences::of_variants(&report.scenario, &compared);
-    let circumstances = Circumstances {
+    let circumstances = ComparisonContext {
         runs: [report, report],
         design: Design::SideBySide,
         not_comparable,
@@ -66,10 +71,10 @@ pub fn compare_variants(report: &RunReport, a: &str, b: &str, options: &Options)
 }
 
 /// Compares the two settings of a run with `--ab`, under the names that they have on the command line; `None` for a run without.
-pub fn compare_ab(report: &RunReport, options: &Options) -> Option<Comparison> {
+pub fn compare_ab(report: &RunReport, options: &CompareOptions) -> Option<Comparison> {
     let [a, b] = report.scenario.ab.clone()?;
     let names = [a, b];
-    Some(compare_variants(report, "A", "B", &Options { names, ..options.clone() }))
+    Some(compare_variants(report, "A", "B", &CompareOptions { names, ..options.clone() }))
 }
 
 fn nothing_in_common() -> Obstacle {
@@ -94,7 +99,7 @@ fn side<'a>(
 }
 
 /// Everything of a comparison but its pairs.
-struct Circumstances<'a> {
+struct ComparisonContext<'a> {
     runs: [&'a RunReport; 2],
     design: Design,
     not_comparable: Vec<Obstacle>,
@@ -102,7 +107,11 @@ struct Circumstances<'a> {
     differences: Vec<Difference>,
 }
 
-fn assemble(of: Circumstances, pairs: Vec<(Rated, Rated)>, options: &Options) -> Comparison {
+fn assemble(
+    of: ComparisonContext,
+    pairs: Vec<(Rated, Rated)>,
+    options: &CompareOptions,
+) -> Comparison {
     let draws = options.draws.clamp(*DRAWS.start(), *DRAWS.end());
     let prepared: Vec<Prepared> =
         pairs.into_iter().map(|pair| Prepared::of(pair, of.design, draws, options.seed)).collect();
@@ -149,7 +158,7 @@ fn assemble(of: Circumstances, pairs: Vec<(Rated, Rated)>, options: &Options) ->
 fn judged(
     prepared: Vec<Prepared>,
     obstacles: &[Obstacle],
-    options: &Options,
+    options: &CompareOptions,
     machine: MachineEffect,
 ) -> (usize, Vec<PairedResult>, Vec<String>) {
     let comparable =
@@ -182,8 +191,8 @@ fn too_few_messages(results: &[PairedResult]) -> Vec<String> {
     sentences
 }
 
-fn named(name: &str, run: &RunReport) -> Side {
-    Side {
+fn named(name: &str, run: &RunReport) -> ComparedSide {
+    ComparedSide {
         name: name.to_owned(),
         scenario: run.scenario.name.clone(),
         started_at: run.environment.started_at.clone(),

@@ -3,6 +3,8 @@
 use crate::metric::{Answer, Metric};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
+use wirelap_events::all_variants;
 use wirelap_report::Bucket;
 
 /// The value of [`Comparison::schema`].
@@ -14,9 +16,9 @@ pub struct Comparison {
     /// Always `wirelap/compare/1`.
     pub schema: String,
     /// The first side: what was before.
-    pub a: Side,
+    pub a: ComparedSide,
     /// The second side: what is now.
-    pub b: Side,
+    pub b: ComparedSide,
     /// How the repetitions of the sides belong together.
     pub design: Design,
     /// The design in one sentence, and whether there is a better one.
@@ -52,7 +54,7 @@ pub struct Comparison {
 impl Comparison {
     /// True if a criterion of `--fail-if` fired.
     pub fn failed(&self) -> bool {
-        self.criteria.iter().any(|criterion| criterion.outcome == Outcome::Fired)
+        self.criteria.iter().any(|criterion| criterion.outcome == CriterionOutcome::Fired)
     }
 
     /// True if a result got answers: neither it nor the whole is not comparable, or that was to be ignored.
@@ -63,7 +65,8 @@ impl Comparison {
 
 /// One side of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Side {
+#[schemars(rename = "Side")]
+pub struct ComparedSide {
     /// The file, or the variant.
     pub name: String,
     /// The scenario's name; absent if it has none.
@@ -118,8 +121,20 @@ pub struct Reference {
 }
 
 /// The reference measurements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    IntoStaticStr,
+    VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum ReferenceKind {
     /// A datagram to another thread and back.
     RoundTrip,
@@ -131,16 +146,11 @@ pub enum ReferenceKind {
 
 impl ReferenceKind {
     /// All of them.
-    pub const ALL: [ReferenceKind; 3] =
-        [ReferenceKind::RoundTrip, ReferenceKind::SendAndRead, ReferenceKind::Steal];
+    pub const ALL: [ReferenceKind; ReferenceKind::VARIANTS.len()] = all_variants();
 
     /// The name in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ReferenceKind::RoundTrip => "round_trip",
-            ReferenceKind::SendAndRead => "send_and_read",
-            ReferenceKind::Steal => "steal",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -177,12 +187,12 @@ pub struct PairedResult {
     /// Why this result is not comparable; empty if it is.
     pub not_comparable: Vec<Obstacle>,
     /// One for each metric that both sides have.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<ComparedMetric>,
     /// Where the difference of the mean one-way latency is; absent if a side does not know it.
-    pub mean: Option<Breakdown>,
+    pub mean: Option<DifferenceBreakdown>,
     /// Where the difference of the tail's excess is: of the mean of the slowest 1 % over the mean of the messages near the
     /// median. Absent if a side has too few messages.
-    pub tail: Option<Breakdown>,
+    pub tail: Option<DifferenceBreakdown>,
 }
 
 impl PairedResult {
@@ -200,7 +210,8 @@ impl PairedResult {
 
 /// A metric of a result on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Cell {
+#[schemars(rename = "Cell")]
+pub struct ComparedMetric {
     /// The metric; its unit is in its name.
     pub metric: Metric,
     /// The value of A: the geometric mean over the repetitions; of bytes, the mean over all deliveries.
@@ -249,7 +260,8 @@ pub struct Bounds {
 
 /// Where a difference is. The rows add up to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Breakdown {
+#[schemars(rename = "Breakdown")]
+pub struct DifferenceBreakdown {
     /// The time of A, over all rows.
     pub a_ns: f64,
     /// The time of B, over all rows.
@@ -257,14 +269,15 @@ pub struct Breakdown {
     /// B − A: the sum of all rows' differences.
     pub difference_ns: f64,
     /// One row for each leg, segment and cause, the largest difference first.
-    pub rows: Vec<BreakdownRow>,
+    pub rows: Vec<DifferenceRow>,
     /// Where most of the difference is, in one sentence; absent if there is none.
     pub sentence: Option<String>,
 }
 
 /// A part of a difference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct BreakdownRow {
+#[schemars(rename = "BreakdownRow")]
+pub struct DifferenceRow {
     /// 1 for the first leg. The broker's dwell counts to the leg after it.
     pub leg: u8,
     /// The segment's name.
@@ -362,15 +375,16 @@ pub struct CriterionResult {
     /// The result's name; absent if the criterion is about no result of this comparison.
     pub result: Option<String>,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: CriterionOutcome,
     /// Why, in one sentence.
     pub text: String,
 }
 
 /// What became of a criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Outcome")]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum CriterionOutcome {
     /// The whole 95 % interval (for bytes: the value) is beyond the limit: a failure.
     Fired,
     /// It is not.

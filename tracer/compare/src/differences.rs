@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use wirelap_report::{Environment, RunReport, RunResult, Scenario};
 
 /// Versions and settings of each middleware.
-type Named = BTreeMap<String, BTreeMap<String, String>>;
+type ByMiddleware = BTreeMap<String, BTreeMap<String, String>>;
 
 /// All differences of two runs.
 pub fn of_runs(a: &RunReport, b: &RunReport) -> Vec<Difference> {
@@ -35,7 +35,7 @@ pub fn of_variants(scenario: &Scenario, pairs: &[(&RunResult, &RunResult)]) -> V
         .filter_map(|name| differ(&format!("setting {name}"), value(&a, name), value(&b, name)))
         .collect();
     for (a, b) in pairs {
-        let of = |result: &RunResult| -> Named {
+        let of = |result: &RunResult| -> ByMiddleware {
             [(result.middleware.clone(), result.settings.clone())].into()
         };
         for difference in named("setting of", &of(a), &of(b)) {
@@ -66,13 +66,13 @@ fn environment(a: &Environment, b: &Environment) -> Vec<Difference> {
     .collect()
 }
 
-fn named(kind: &str, a: &Named, b: &Named) -> Vec<Difference> {
-    let keys = |side: &Named| -> Vec<(String, String)> {
+fn named(kind: &str, a: &ByMiddleware, b: &ByMiddleware) -> Vec<Difference> {
+    let keys = |side: &ByMiddleware| -> Vec<(String, String)> {
         let each = side.iter().flat_map(|(of, names)| names.keys().map(move |name| (of, name)));
         each.map(|(of, name)| (of.clone(), name.clone())).collect()
     };
     let all: BTreeSet<(String, String)> = keys(a).into_iter().chain(keys(b)).collect();
-    let value = |side: &Named, of: &str, name: &str| side.get(of)?.get(name).cloned();
+    let value = |side: &ByMiddleware, of: &str, name: &str| side.get(of)?.get(name).cloned();
     let each = all.iter().filter_map(|(of, name)| {
         differ(&format!("{kind} {of}: {name}"), value(a, of, name), value(b, of, name))
     });
@@ -130,7 +130,7 @@ mod tests {
         let a = samples::report(3, |_, _| {});
         assert!(of_runs(&a, &a).is_empty());
         let mut b = a.clone();
-        let mqtt = |name: &str, value: &str| -> Named {
+        let mqtt = |name: &str, value: &str| -> ByMiddleware {
             [("mqtt".to_owned(), [(name.to_owned(), value.to_owned())].into())].into()
         };
         b.environment.versions = mqtt("rumqttc", "0.26");

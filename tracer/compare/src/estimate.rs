@@ -1,7 +1,7 @@
 //! The ratio B/A of each metric of a result, with its intervals and its p-value.
 
 use crate::blocks::QUANTILES;
-use crate::figures::Figures;
+use crate::figures::RepetitionFigures;
 use crate::metric::Metric;
 use crate::statistics::bootstrap::{Drawing, Redraw, differences};
 use crate::statistics::interval::{Interval, Spread, around, of_mean};
@@ -13,11 +13,11 @@ const LATENCIES: [Metric; QUANTILES.len()] =
 
 /// The repetitions of both sides that are compared. As pairs, both sides have as many.
 #[derive(Clone, Debug)]
-pub struct Sides<'a> {
+pub struct ComparedRepetitions<'a> {
     /// Those of A.
-    pub a: Vec<&'a Figures>,
+    pub a: Vec<&'a RepetitionFigures>,
     /// Those of B.
-    pub b: Vec<&'a Figures>,
+    pub b: Vec<&'a RepetitionFigures>,
     /// The way in which their repetitions belong together.
     pub drawing: Drawing,
 }
@@ -84,8 +84,10 @@ pub fn smallest_p((a, b): (usize, usize), drawing: Drawing) -> f64 {
 }
 
 /// All metrics that both sides have, in the order of [`Metric::ALL`].
-pub fn estimates(sides: &Sides, draws: usize, seed: u64) -> Vec<Estimate> {
-    let one = |metric, of: fn(&Figures) -> Option<&f64>| estimate([metric], sides, of, draws, seed);
+pub fn estimates(sides: &ComparedRepetitions, draws: usize, seed: u64) -> Vec<Estimate> {
+    let one = |metric, of: fn(&RepetitionFigures) -> Option<&f64>| {
+        estimate([metric], sides, of, draws, seed)
+    };
     let mut found = estimate(LATENCIES, sides, |one| one.latency.as_ref(), draws, seed);
     let messages = counts(sides, |one| one.latency.as_ref().map(|latency| latency.messages));
     for latency in &mut found {
@@ -106,14 +108,17 @@ pub fn estimates(sides: &Sides, draws: usize, seed: u64) -> Vec<Estimate> {
 }
 
 /// The fewest and the most messages of a repetition that is compared.
-fn counts(sides: &Sides, of: fn(&Figures) -> Option<u64>) -> Option<(u64, u64)> {
+fn counts(
+    sides: &ComparedRepetitions,
+    of: fn(&RepetitionFigures) -> Option<u64>,
+) -> Option<(u64, u64)> {
     let counts = || sides.a.iter().chain(&sides.b).filter_map(|one| of(one));
     counts().min().zip(counts().max())
 }
 
 /// Bytes are those of the protocol and do not vary by chance: they are compared as they are.
-fn bytes(sides: &Sides) -> Option<Estimate> {
-    let each = |side: &[&Figures]| -> Option<f64> {
+fn bytes(sides: &ComparedRepetitions) -> Option<Estimate> {
+    let each = |side: &[&RepetitionFigures]| -> Option<f64> {
         let bytes: u64 = side.iter().map(|one| one.wire_bytes).total();
         let deliveries: u64 = side.iter().map(|one| one.byte_deliveries).total();
         Some((bytes as f64 / deliveries as f64).ln()).filter(|log| log.is_finite())
@@ -132,8 +137,8 @@ fn bytes(sides: &Sides) -> Option<Estimate> {
 /// Metrics that are drawn together, because they are of the same messages.
 fn estimate<'a, const K: usize, R: Redraw<K> + 'a>(
     metrics: [Metric; K],
-    sides: &Sides<'a>,
-    of: impl Fn(&'a Figures) -> Option<&'a R>,
+    sides: &ComparedRepetitions<'a>,
+    of: impl Fn(&'a RepetitionFigures) -> Option<&'a R>,
     draws: usize,
     seed: u64,
 ) -> Vec<Estimate> {
@@ -189,8 +194,8 @@ pub fn means<const K: usize, R: Redraw<K>>(
 
 /// The repetitions that have a figure; as pairs, those of which both have it.
 fn with_figure<'a, R>(
-    sides: &Sides<'a>,
-    of: impl Fn(&'a Figures) -> Option<&'a R>,
+    sides: &ComparedRepetitions<'a>,
+    of: impl Fn(&'a RepetitionFigures) -> Option<&'a R>,
 ) -> (Vec<&'a R>, Vec<&'a R>) {
     let (a, b) = (sides.a.iter().map(|one| of(one)), sides.b.iter().map(|one| of(one)));
     match sides.drawing {
@@ -225,8 +230,8 @@ fn mean(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    fn figures(throughput: Option<f64>, wire_bytes: u64) -> Figures {
-        Figures {
+    fn figures(throughput: Option<f64>, wire_bytes: u64) -> RepetitionFigures {
+        RepetitionFigures {
             latency: None,
             rtt_half: None,
             round_trips: 0,
@@ -241,8 +246,11 @@ mod tests {
     #[test]
     fn only_what_both_sides_have_is_estimated() {
         let all = [figures(Some(1.0), 100), figures(Some(2.0), 300), figures(None, 1000)];
-        let sides =
-            Sides { a: vec![&all[0], &all[1]], b: vec![&all[2]], drawing: Drawing::Independent };
+        let sides = ComparedRepetitions {
+            a: vec![&all[0], &all[1]],
+            b: vec![&all[2]],
+            drawing: Drawing::Independent,
+        };
         let found = estimates(&sides, 100, 1);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].metric, Metric::WireBytesPerDelivery);
@@ -253,12 +261,16 @@ mod tests {
 
     #[test]
     fn half_a_round_trip_of_few_is_not_tested() {
-        let of =
-            |round_trips, rtt| Figures { rtt_half: Some(rtt), round_trips, ..figures(None, 0) };
+        let of = |round_trips, rtt| RepetitionFigures {
+            rtt_half: Some(rtt),
+            round_trips,
+            ..figures(None, 0)
+        };
         let needed = |round_trips| {
             let all = [of(50, 1.0), of(50, 2.0), of(round_trips, 3.0), of(50, 4.0)];
             let (a, b) = (vec![&all[0], &all[1]], vec![&all[2], &all[3]]);
-            let found = estimates(&Sides { a, b, drawing: Drawing::Independent }, 10, 1);
+            let found =
+                estimates(&ComparedRepetitions { a, b, drawing: Drawing::Independent }, 10, 1);
             assert_eq!(found[0].metric, Metric::RttHalfP50Ns);
             (found[0].messages_needed(), found[0].tested().is_some())
         };
@@ -269,7 +281,7 @@ mod tests {
     #[test]
     fn a_pair_needs_both() {
         let all = [figures(Some(1.0), 0), figures(None, 0), figures(Some(3.0), 0)];
-        let sides = Sides {
+        let sides = ComparedRepetitions {
             a: vec![&all[0], &all[1], &all[2]],
             b: vec![&all[2], &all[0], &all[1]],
             drawing: Drawing::Pairs,

@@ -1,16 +1,16 @@
 //! The figures of one repetition, decoded once.
 
-use crate::blocks::{Blocks, QUANTILES};
+use crate::blocks::{BlockTable, QUANTILES};
 use crate::statistics::bootstrap::Redraw;
 use fastrand::Rng;
 use wirelap_correlate::Histogram;
-use wirelap_report::{Distribution, Repetition};
+use wirelap_report::{DistributionSummary, Repetition};
 
 /// The figures of one repetition. Times and rates are natural logarithms, because ratios are compared.
 #[derive(Clone, Debug)]
-pub struct Figures {
+pub struct RepetitionFigures {
     /// Quantiles of one-way latency.
-    pub latency: Option<Latencies>,
+    pub latency: Option<LatencyQuantiles>,
     /// Median of half the round trip.
     pub rtt_half: Option<f64>,
     /// Round trips that it is the median of.
@@ -27,16 +27,16 @@ pub struct Figures {
     pub byte_deliveries: u64,
 }
 
-impl Figures {
+impl RepetitionFigures {
     /// The figures of a repetition.
-    pub fn of(repetition: &Repetition) -> Figures {
+    pub fn of(repetition: &Repetition) -> RepetitionFigures {
         let histograms = &repetition.histograms;
         let (rtt_p50, round_trips) = decode(histograms.rtt_half_ns.as_ref())
             .map(|histogram| (histogram.quantile(0.5), histogram.count()))
             .or(repetition.rtt_half_ns.map(|rtt| (rtt.p50, rtt.count)))
             .unzip();
-        Figures {
-            latency: Latencies::of(repetition),
+        RepetitionFigures {
+            latency: LatencyQuantiles::of(repetition),
             rtt_half: rtt_p50.and_then(|ns| log(ns as f64)),
             round_trips: round_trips.unwrap_or_default(),
             connect: ConnectTimes::of(repetition),
@@ -50,15 +50,15 @@ impl Figures {
 
 /// Quantiles of one-way latency, as logarithms, and the blocks to draw others from.
 #[derive(Clone, Debug)]
-pub struct Latencies {
+pub struct LatencyQuantiles {
     /// Messages that the quantiles are of.
     pub messages: u64,
     quantiles: [f64; QUANTILES.len()],
-    blocks: Option<Blocks>,
+    blocks: Option<BlockTable>,
 }
 
-impl Latencies {
-    fn of(repetition: &Repetition) -> Option<Latencies> {
+impl LatencyQuantiles {
+    fn of(repetition: &Repetition) -> Option<LatencyQuantiles> {
         let histograms = &repetition.histograms;
         let (messages, ns) = match decode(histograms.one_way_ns.as_ref()) {
             Some(histogram) => {
@@ -67,12 +67,12 @@ impl Latencies {
             None => (repetition.one_way_ns.count, of_distribution(&repetition.one_way_ns)?),
         };
         let quantiles = ns.map(|ns| (ns.max(1) as f64).ln());
-        let blocks = Blocks::decode(&histograms.one_way_blocks_ns);
-        Some(Latencies { messages, quantiles, blocks })
+        let blocks = BlockTable::decode(&histograms.one_way_blocks_ns);
+        Some(LatencyQuantiles { messages, quantiles, blocks })
     }
 }
 
-impl Redraw<{ QUANTILES.len() }> for Latencies {
+impl Redraw<{ QUANTILES.len() }> for LatencyQuantiles {
     fn logs(&self) -> [f64; QUANTILES.len()] {
         self.quantiles
     }
@@ -107,8 +107,8 @@ impl ConnectTimes {
 }
 
 /// Files of older versions have quantiles only.
-fn of_distribution(distribution: &Distribution) -> Option<[u64; QUANTILES.len()]> {
-    let Distribution { count, p50, p99, p999, .. } = *distribution;
+fn of_distribution(distribution: &DistributionSummary) -> Option<[u64; QUANTILES.len()]> {
+    let DistributionSummary { count, p50, p99, p999, .. } = *distribution;
     (count > 0).then_some([p50, p99, p999])
 }
 
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn nothing_has_no_figures() {
-        let figures = Figures::of(&Repetition::default());
+        let figures = RepetitionFigures::of(&Repetition::default());
         assert!(figures.latency.is_none() && figures.rtt_half.is_none());
         assert!(figures.throughput.is_none() && figures.cpu.is_none());
         assert!(figures.connect.is_none());
@@ -150,7 +150,7 @@ mod tests {
             let histograms = Histograms { connect_ns: histogram.encode(), ..Histograms::default() };
             let connections = Some(Connections { wanted, opened, ..Connections::default() });
             let of = Repetition { connections, histograms, ..Repetition::default() };
-            let times = Figures::of(&of).connect?;
+            let times = RepetitionFigures::of(&of).connect?;
             assert_eq!(times.wanted, wanted);
             Some([times.p50, times.p99].map(|log| log.map(|log| log.exp().round())))
         };
@@ -168,19 +168,24 @@ mod tests {
             throughput: Throughput { msg_per_s: f64::NAN, ..Throughput::default() },
             ..Repetition::default()
         };
-        let figures = Figures::of(&repetition);
+        let figures = RepetitionFigures::of(&repetition);
         assert!((figures.cpu.unwrap().exp() - 7.0).abs() < 1e-9);
         assert!(figures.throughput.is_none());
         repetition.processes.push(process(None));
-        assert!(Figures::of(&repetition).cpu.is_none());
+        assert!(RepetitionFigures::of(&repetition).cpu.is_none());
     }
 
     #[test]
     fn without_a_histogram_the_quantiles_of_the_repetition_are_used() {
-        let one_way_ns =
-            Distribution { count: 3, p50: 5, p99: 8, p999: 9, ..Distribution::default() };
+        let one_way_ns = DistributionSummary {
+            count: 3,
+            p50: 5,
+            p99: 8,
+            p999: 9,
+            ..DistributionSummary::default()
+        };
         let repetition = Repetition { one_way_ns, ..Repetition::default() };
-        let latency = Figures::of(&repetition).latency.unwrap();
+        let latency = RepetitionFigures::of(&repetition).latency.unwrap();
         for logs in [latency.logs(), latency.redraw(&mut Rng::with_seed(1))] {
             assert_eq!(logs.map(|log| format!("{:.0}", log.exp())), ["5", "8", "9"]);
         }

@@ -1,6 +1,6 @@
 //! From estimates to answers.
 
-use crate::comparison::{Bounds, Cell, Design};
+use crate::comparison::{Bounds, ComparedMetric, Design};
 use crate::estimate::{Estimate, Uncertainty, smallest_p};
 use crate::machine::{MachineEffect, SAME_MACHINE, widened};
 use crate::metric::{Answer, Metric};
@@ -40,7 +40,7 @@ pub fn cells(
     results: &[(&[Estimate], bool)],
     margin: f64,
     machine: MachineEffect,
-) -> (usize, Vec<Vec<Cell>>) {
+) -> (usize, Vec<Vec<ComparedMetric>>) {
     let compared = results.iter().filter(|(_, comparable)| *comparable);
     let p_of = |estimate: &Estimate| estimate.tested().map(|uncertainty| uncertainty.p);
     let p: Vec<f64> =
@@ -61,9 +61,9 @@ pub fn cells(
 }
 
 /// A cell with its answer.
-fn cell(estimate: &Estimate, p_holm: Option<f64>, standard: Standard) -> Cell {
+fn cell(estimate: &Estimate, p_holm: Option<f64>, standard: Standard) -> ComparedMetric {
     if let (Some(needed), Some(messages)) = (estimate.messages_needed(), estimate.messages) {
-        return Cell {
+        return ComparedMetric {
             reason: Some(too_few_messages(estimate.metric, needed, messages)),
             messages_needed: Some(needed),
             ..figures(estimate)
@@ -73,7 +73,7 @@ fn cell(estimate: &Estimate, p_holm: Option<f64>, standard: Standard) -> Cell {
     let undecided = answer == Answer::CannotTell;
     let same_machine = Standard { machine: SAME_MACHINE, ..standard };
     if undecided && self::answer(estimate, p_holm, same_machine) != Answer::CannotTell {
-        return Cell {
+        return ComparedMetric {
             p: estimate.uncertainty.map(|uncertainty| uncertainty.p),
             p_holm,
             reason: Some("the machine itself changed by as much between the runs".into()),
@@ -81,7 +81,7 @@ fn cell(estimate: &Estimate, p_holm: Option<f64>, standard: Standard) -> Cell {
             ..figures(estimate)
         };
     }
-    Cell {
+    ComparedMetric {
         p: estimate.uncertainty.map(|uncertainty| uncertainty.p),
         p_holm,
         answer,
@@ -103,18 +103,18 @@ fn too_few_messages(metric: Metric, needed: u64, (fewest, most): (u64, u64)) -> 
 }
 
 /// A cell without an answer, because the sides are not comparable.
-fn not_comparable(estimate: &Estimate) -> Cell {
-    Cell { reason: Some("the sides are not comparable".into()), ..figures(estimate) }
+fn not_comparable(estimate: &Estimate) -> ComparedMetric {
+    ComparedMetric { reason: Some("the sides are not comparable".into()), ..figures(estimate) }
 }
 
-fn figures(estimate: &Estimate) -> Cell {
+fn figures(estimate: &Estimate) -> ComparedMetric {
     let bounds = |of: fn(&Uncertainty) -> Interval| {
         let Interval { low, high } = of(estimate.uncertainty.as_ref()?);
         Some(Bounds { low: low.exp(), high: high.exp() })
     };
     // Taking the logarithm and back leaves 139.99999999999994 of 140.
     let value = |log: f64| format!("{:.11e}", log.exp()).parse().unwrap_or_default();
-    Cell {
+    ComparedMetric {
         metric: estimate.metric,
         a: value(estimate.a),
         b: value(estimate.b),

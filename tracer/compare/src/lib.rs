@@ -52,9 +52,9 @@ mod statistics;
 mod tests;
 
 pub use compare::{compare, compare_ab, compare_variants};
-pub use comparison::{Comparison, Design, Outcome};
+pub use comparison::{Comparison, CriterionOutcome, Design};
 pub use criterion::Criterion;
 pub use metric::{Answer, Metric};
-pub use options::Options;
+pub use options::CompareOptions;
 pub use output::{bencher, markdown, otava, text};
 pub use self_test::{SelfTest, self_test};

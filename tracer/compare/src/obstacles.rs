@@ -2,8 +2,8 @@
 
 use crate::comparison::{Obstacle, ObstacleKind};
 use wirelap_report::{
-    Bucket, BucketDifference, MachineKey, Pacing, Reliability, RunKind, RunReport, RunResult,
-    Scenario, Topology,
+    Bucket, BucketDifference, MachineKey, Pacing, ReportedReliability, RunKind, RunReport,
+    RunResult, Scenario, Topology,
 };
 
 /// Coverages may differ by this much.
@@ -20,7 +20,7 @@ pub fn of_runs(a: &RunReport, b: &RunReport) -> Vec<Obstacle> {
 pub fn of_results(a: &RunResult, b: &RunResult) -> Vec<Obstacle> {
     let mut found = Vec::new();
     for (side, result) in [("A", a), ("B", b)] {
-        if result.trust.verdict == Reliability::Unusable {
+        if result.trust.verdict == ReportedReliability::Unusable {
             let why = result.trust.reasons.first().map(|reason| format!(": {}", reason.text));
             let text = format!("{side} is unusable{}", why.unwrap_or_default());
             found.push(obstacle(ObstacleKind::Unusable, text));
@@ -221,7 +221,10 @@ mod tests {
             change(&mut b);
             kinds(&of_results(&a, &b))
         };
-        assert_eq!(of(&|b| b.trust.verdict = Reliability::Unusable), [ObstacleKind::Unusable]);
+        assert_eq!(
+            of(&|b| b.trust.verdict = ReportedReliability::Unusable),
+            [ObstacleKind::Unusable]
+        );
         assert_eq!(of(&|b| b.trust.coverage = 0.94), [ObstacleKind::Coverage]);
         assert_eq!(of(&|b| b.trust.coverage = 0.96), []);
         assert_eq!(of(&|b| b.trust.tracer.slowdown = cost(1.2, 1.3)), [ObstacleKind::TracingCost]);

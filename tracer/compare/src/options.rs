@@ -4,7 +4,7 @@ use crate::criterion::Criterion;
 
 /// The options of a comparison.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
+pub struct CompareOptions {
     /// The names of A and B in the output: files, or variants.
     pub names: [String; 2],
     /// The seed of the random draws.
@@ -19,9 +19,9 @@ pub struct Options {
     pub fail_if: Vec<Criterion>,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for CompareOptions {
+    fn default() -> CompareOptions {
+        CompareOptions {
             names: ["A".into(), "B".into()],
             seed: 1,
             draws: 2000,

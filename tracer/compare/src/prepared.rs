@@ -1,14 +1,14 @@
 //! A pair of results, decoded, with the repetitions that are compared.
 
 use crate::breakdown;
-use crate::comparison::{Cell, Design, Obstacle, PairedResult};
-use crate::estimate::{Estimate, Sides, estimates};
-use crate::figures::Figures;
+use crate::comparison::{ComparedMetric, Design, Obstacle, PairedResult};
+use crate::estimate::{ComparedRepetitions, Estimate, estimates};
+use crate::figures::RepetitionFigures;
 use crate::judge::drawing;
 use crate::obstacles;
 use crate::pairs::Rated;
 use crate::statistics::bootstrap::seed_of;
-use wirelap_report::{Repetition, TimeSpent};
+use wirelap_report::{Repetition, ReportedTimeSpent};
 
 /// A pair of results with the repetitions that are compared.
 #[derive(Debug)]
@@ -31,11 +31,11 @@ impl<'a> Prepared<'a> {
         if design == Design::SideBySide {
             (a, b) = (with_counterpart(&a, &b), with_counterpart(&b, &a));
         }
-        let figures = |side: &[&Repetition]| -> Vec<Figures> {
-            side.iter().map(|repetition| Figures::of(repetition)).collect()
+        let figures = |side: &[&Repetition]| -> Vec<RepetitionFigures> {
+            side.iter().map(|repetition| RepetitionFigures::of(repetition)).collect()
         };
         let (figures_a, figures_b) = (figures(&a), figures(&b));
-        let sides = Sides {
+        let sides = ComparedRepetitions {
             a: figures_a.iter().collect(),
             b: figures_b.iter().collect(),
             drawing: drawing(design),
@@ -45,9 +45,9 @@ impl<'a> Prepared<'a> {
     }
 
     /// The result with its cells.
-    pub fn result(self, cells: Vec<Cell>) -> PairedResult {
+    pub fn result(self, cells: Vec<ComparedMetric>) -> PairedResult {
         let result = self.pair.0.result;
-        let spent = |side: &[&'a Repetition]| -> Vec<&'a TimeSpent> {
+        let spent = |side: &[&'a Repetition]| -> Vec<&'a ReportedTimeSpent> {
             side.iter().map(|repetition| &repetition.time_spent).collect()
         };
         let (a, b) = (spent(&self.a), spent(&self.b));

@@ -4,8 +4,8 @@ use fastrand::Rng;
 use wirelap_correlate::Histogram;
 use wirelap_events::Nanos;
 use wirelap_report::{
-    Environment, Histograms, Pacing, ProcessUse, Repetition, RunKind, RunReport, RunResult,
-    Scenario, Throughput, TimeSpent, TimeSpentRow, Trust,
+    Environment, Histograms, Pacing, ProcessUse, Repetition, ReportedTimeSpent,
+    ReportedTimeSpentRow, ReportedTrust, RunKind, RunReport, RunResult, Scenario, Throughput,
 };
 
 const BLOCKS: usize = 8;
@@ -45,7 +45,7 @@ pub fn simulated(simulation: Simulation) -> RunReport {
         middleware: "mqtt".into(),
         broker: Some("mosquitto".into()),
         payload_bytes: 64,
-        trust: Trust { coverage: 1.0, window_share: 1.0, ..Trust::default() },
+        trust: ReportedTrust { coverage: 1.0, window_share: 1.0, ..ReportedTrust::default() },
         repetitions: repetitions.collect(),
         ..RunResult::default()
     };
@@ -88,7 +88,7 @@ pub fn simulated(simulation: Simulation) -> RunReport {
         breakdown: None,
         slow_subscribers: None,
         notes: vec![],
-        unknown: wirelap_report::Unknown::default(),
+        unknown: wirelap_report::ReportedUnknown::default(),
         ros2: None,
     }
 }
@@ -142,14 +142,14 @@ pub fn encode(values: &[u64]) -> String {
     histogram.encode().unwrap()
 }
 
-fn time_spent(times: &mut [[f64; 2]]) -> TimeSpent {
+fn time_spent(times: &mut [[f64; 2]]) -> ReportedTimeSpent {
     times.sort_by(|a, b| (a[0] + a[1]).total_cmp(&(b[0] + b[1])));
     let count = times.len();
     let tail = count.div_ceil(100);
     let mean = |part: &[[f64; 2]], index: usize| {
         part.iter().map(|time| time[index]).sum::<f64>() / part.len() as f64
     };
-    let row = |leg, segment: &str, cause: Option<&str>, index| TimeSpentRow {
+    let row = |leg, segment: &str, cause: Option<&str>, index| ReportedTimeSpentRow {
         leg,
         segment: segment.into(),
         cause: cause.map(str::to_owned),
@@ -157,7 +157,7 @@ fn time_spent(times: &mut [[f64; 2]]) -> TimeSpent {
         middle_ns: mean(&times[count * 2 / 5..count * 3 / 5], index),
         tail_ns: mean(&times[count - tail..], index),
     };
-    TimeSpent {
+    ReportedTimeSpent {
         messages: count as u64,
         tail_messages: tail as u64,
         rows: vec![row(1, "wire", None, 0), row(2, "broker_dwell", Some("broker_cpu_bound"), 1)],

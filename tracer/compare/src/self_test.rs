@@ -1,11 +1,11 @@
 //! Counts false alarms of a run that is compared with itself: its repetitions are divided at random into two halves.
 
-use crate::estimate::{Estimate, Sides, estimates};
-use crate::figures::Figures;
+use crate::estimate::{ComparedRepetitions, Estimate, estimates};
+use crate::figures::RepetitionFigures;
 use crate::judge;
 use crate::machine::SAME_MACHINE;
 use crate::metric::Answer;
-use crate::options::Options;
+use crate::options::CompareOptions;
 use crate::prepared::whole;
 use crate::statistics::bootstrap::{Drawing, seed_of};
 use crate::statistics::proportion;
@@ -39,11 +39,11 @@ pub struct SelfTest {
 
 /// Divides the repetitions of each result `pairs` times at random into two halves of the same size, and compares the halves as
 /// two runs. Results with fewer than four repetitions are left out.
-pub fn self_test(report: &RunReport, options: &Options, pairs: u64) -> SelfTest {
-    let results: Vec<Vec<Figures>> = report
+pub fn self_test(report: &RunReport, options: &CompareOptions, pairs: u64) -> SelfTest {
+    let results: Vec<Vec<RepetitionFigures>> = report
         .results
         .iter()
-        .map(|result| whole(&result.repetitions).into_iter().map(Figures::of).collect())
+        .map(|result| whole(&result.repetitions).into_iter().map(RepetitionFigures::of).collect())
         .filter(|repetitions: &Vec<_>| repetitions.len() >= 4)
         .collect();
     let mut rng = Rng::with_seed(seed_of(options.seed, "self-test"));
@@ -62,16 +62,20 @@ pub fn self_test(report: &RunReport, options: &Options, pairs: u64) -> SelfTest 
 }
 
 /// Cells and alarms of one random division.
-fn divided(results: &[Vec<Figures>], options: &Options, rng: &mut Rng) -> (u64, u64) {
+fn divided(
+    results: &[Vec<RepetitionFigures>],
+    options: &CompareOptions,
+    rng: &mut Rng,
+) -> (u64, u64) {
     let estimates: Vec<Vec<Estimate>> = results
         .iter()
         .map(|repetitions| {
-            let mut drawn: Vec<&Figures> = repetitions.iter().collect();
+            let mut drawn: Vec<&RepetitionFigures> = repetitions.iter().collect();
             rng.shuffle(&mut drawn);
             let half = drawn.len() / 2;
             let b = drawn.iter().skip(half).take(half).copied().collect();
             let a = drawn.iter().take(half).copied().collect();
-            let sides = Sides { a, b, drawing: Drawing::Independent };
+            let sides = ComparedRepetitions { a, b, drawing: Drawing::Independent };
             estimates(&sides, options.draws.max(100), rng.u64(..))
         })
         .collect();

@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 use std::{env, fs};
 use wirelap_correlate::{Config, Correlator};
 use wirelap_events::{Body, Delivery, FlowKey, Nanos, PacketHook, Seq, Transport, tcp_flags};
-use wirelap_recording::{Encoder, Entry, Recording, Section, Settings};
+use wirelap_recording::{Encoder, EncoderSettings, Entry, Recording, SectionHeader};
 use wirelap_test_support::event::OwnedEvent;
 use wirelap_test_support::traffic::{self, Every};
 
@@ -131,8 +131,8 @@ fn put(file: &mut Vec<u8>, at: Nanos, flow: FlowKey, header: &[u8], payload: &[u
 }
 
 fn encoder() -> Encoder {
-    let settings = Settings { payload: true, ..Settings::default() };
-    Encoder::new(Section::default(), settings, Box::new(|_, _| None))
+    let settings = EncoderSettings { payload: true, ..EncoderSettings::default() };
+    Encoder::new(SectionHeader::default(), settings, Box::new(|_, _| None))
 }
 
 /// Reads a recording. Returns the number of its entries.

@@ -28,7 +28,7 @@ pub struct Config {
     /// known, or they are from several.
     pub wall: Option<i64>,
     /// Hosts whose addresses are known: a server there is the same at each of them, and at the loopback address.
-    pub hosts: Vec<Host>,
+    pub hosts: Vec<UnobservedHost>,
     /// Deliveries tell their topic, and [`Correlator::topic`](crate::Correlator::topic) its name.
     pub topics: bool,
     /// The rows of [`Snapshot::breakdown`](crate::Snapshot::breakdown).
@@ -48,7 +48,7 @@ pub struct Config {
     /// Observations of one kind kept of one direction of a flow; of calls that send, four times as many.
     pub max_marks: usize,
     /// Bytes and pieces that one direction of a flow may park behind a hole.
-    pub max_flow_bytes: Limits,
+    pub max_flow_bytes: ParkingLimits,
 }
 
 impl Default for Config {
@@ -71,14 +71,14 @@ impl Default for Config {
             max_messages: 65_536,
             max_threads: 16_384,
             max_marks: 65_536,
-            max_flow_bytes: Limits::default(),
+            max_flow_bytes: ParkingLimits::default(),
         }
     }
 }
 
 /// A host whose processes cannot be observed, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Host {
+pub struct UnobservedHost {
     /// The namespace that its packets are in.
     pub netns: NetNs,
     /// Addresses of the host.
@@ -100,15 +100,15 @@ pub struct Label {
 
 /// Bounds of what may be parked behind a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ParkingLimits {
     /// Captured bytes.
     pub bytes: usize,
     /// Packets.
     pub packets: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { bytes: 1 << 20, packets: 1024 }
+impl Default for ParkingLimits {
+    fn default() -> ParkingLimits {
+        ParkingLimits { bytes: 1 << 20, packets: 1024 }
     }
 }

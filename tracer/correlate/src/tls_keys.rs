@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use wirelap_events::Total;
-use wirelap_tls::{Added, KeyLog, Obstacle, Random, Session};
+use wirelap_tls::{AddedSecrets, DecryptionObstacle, KeyLog, Random, TlsSession};
 
 /// The keys of TLS connections that the caller has. A clone shares the same.
 #[derive(Clone, Default)]
@@ -39,12 +39,12 @@ pub enum TlsEvent {
 
 const COUNTED: usize = TlsEvent::Unread as usize + 1;
 
-impl From<Obstacle> for TlsEvent {
-    fn from(obstacle: Obstacle) -> TlsEvent {
+impl From<DecryptionObstacle> for TlsEvent {
+    fn from(obstacle: DecryptionObstacle) -> TlsEvent {
         match obstacle {
-            Obstacle::Cipher => TlsEvent::Cipher,
-            Obstacle::Handshake => TlsEvent::Handshake,
-            Obstacle::Keys => TlsEvent::WrongKey,
+            DecryptionObstacle::Cipher => TlsEvent::Cipher,
+            DecryptionObstacle::Handshake => TlsEvent::Handshake,
+            DecryptionObstacle::Keys => TlsEvent::WrongKey,
         }
     }
 }
@@ -78,7 +78,7 @@ impl fmt::Debug for TlsKeys {
 
 impl TlsKeys {
     /// Adds the text of a key log (`SSLKEYLOGFILE`). Connections that begin later are read with its keys.
-    pub fn add(&self, text: &[u8]) -> Added {
+    pub fn add(&self, text: &[u8]) -> AddedSecrets {
         self.0.log.write().unwrap_or_else(PoisonError::into_inner).add(text)
     }
 
@@ -93,8 +93,8 @@ impl TlsKeys {
     }
 
     /// Reads the connection whose client has sent this number, if there are keys for it.
-    pub(crate) fn session(&self, random: &Random) -> Option<Session> {
-        Some(Session::new(*random, *self.log().find(random)?))
+    pub(crate) fn session(&self, random: &Random) -> Option<TlsSession> {
+        Some(TlsSession::new(*random, *self.log().find(random)?))
     }
 
     /// Counts something.

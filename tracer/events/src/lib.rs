@@ -30,15 +30,16 @@ pub mod saturate;
 pub mod stage;
 pub mod stamp;
 pub mod units;
+mod variants;
 
 pub use delivery::{
-    Circumstances, Credit, Delivery, EarlierBytes, FanOut, GroupId, Heard, Hop, Leg, LegOffCpu,
-    LinkQueue, MAX_HOPS, MAX_LEGS, MessageId, MissingBytes, OffCpu, RoundTrip, SampleStatus,
+    AckRoundTrip, Circumstances, Credit, Delivery, EarlierBytes, FanOut, GroupId, Heard, Hop, Leg,
+    LegOffCpu, LinkQueue, MAX_HOPS, MAX_LEGS, MessageId, MissingBytes, OffCpu, SampleStatus,
     SegmentSpan, TopicId,
 };
 pub use detail::TraceDetail;
 pub use event::{
-    Body, CGROUP_NAME, Comm, DropCause, DroppedPacket, Event, Holder, LossCause, Losses,
+    Body, CGROUP_NAME, Comm, DropCause, DroppedPacket, Event, EventLosses, Holder, LossCause,
     LostEvents, Nagle, OTHERS, OffCpuReason, Packet, PacketHook, PacketId, PacketKind, PlainText,
     Probe, ProcessEnd, Quota, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit, SendCall,
     SendKind, SleepCall, Socket, SocketOrigin, TaskId, TcpFields, TextPlace, ThreadActivity,
@@ -51,3 +52,4 @@ pub use saturate::{Saturate, Total};
 pub use stage::{Segment, Segments, Stage, StageTimes};
 pub use stamp::Stamp;
 pub use units::{CgroupId, Cpu, IfIndex, Nanos, Pid, Tid};
+pub use variants::all_variants;

@@ -3,9 +3,9 @@
 use crate::ab::Variant;
 use crate::catalogue::{ALL, Catalogue};
 use crate::choice::{self, Choice, Choices};
-use crate::pacing::Pacing;
-use crate::payload::{self, Carried};
-use crate::request::{Measure, Request, WorkloadOptions};
+use crate::pacing::TrialPacing;
+use crate::payload::{self, CarriedSizes};
+use crate::request::{Measure, RunRequest, WorkloadOptions};
 use wirelap_events::human;
 use wirelap_process::Failure;
 use wirelap_report::Skipped;
@@ -15,7 +15,7 @@ use wirelap_session::machine::cpus;
 #[derive(Clone, Debug)]
 pub struct Case<'a> {
     /// The request of its variant.
-    pub request: &'a Request,
+    pub request: &'a RunRequest,
     /// The variant under comparison, if any.
     pub variant: Option<Variant>,
     /// The middleware and its broker.
@@ -23,7 +23,7 @@ pub struct Case<'a> {
     /// The payload size in bytes.
     pub payload: usize,
     /// Times at which messages are sent: the pacing.
-    pub pacing: Pacing,
+    pub pacing: TrialPacing,
     /// True if the run has cases at other rates.
     pub several_rates: bool,
 }
@@ -49,7 +49,7 @@ pub fn named<'a>(cases: &[Case<'a>], name: &str) -> Vec<Case<'a>> {
 /// # Errors
 /// The request is for a combination that does not exist, or for a middleware that cannot be run.
 pub fn cases<'a>(
-    request: &'a Request,
+    request: &'a RunRequest,
     catalogue: &Catalogue,
     variant: Option<Variant>,
 ) -> Result<Cases<'a>, Failure> {
@@ -61,7 +61,7 @@ pub fn cases<'a>(
     let is_of_all = request.on.iter().any(|name| name == ALL);
     for choice in chosen {
         let most = choice.about.max_payload;
-        let Carried { sizes, left_out } =
+        let CarriedSizes { sizes, left_out } =
             payload::carried(&request.payload, request.max_payload, most, is_of_all);
         check_workloads(&request.workloads, std::slice::from_ref(&choice), &sizes)?;
         let name = choice.about.name.clone();
@@ -94,7 +94,7 @@ pub fn cases<'a>(
 }
 
 /// The payload sizes in the order in which the user named them.
-pub fn in_order(payloads: &[usize], request: &Request) -> Vec<usize> {
+pub fn in_order(payloads: &[usize], request: &RunRequest) -> Vec<usize> {
     let wanted: Vec<usize> = request.payload.iter().flat_map(|payload| payload.sizes()).collect();
     let place =
         |size: &usize| wanted.iter().position(|other| other == size).unwrap_or(wanted.len());
@@ -114,7 +114,7 @@ pub fn unique<T: Clone + PartialEq>(list: &[T]) -> Vec<T> {
     unique
 }
 
-fn check(request: &Request) -> Result<(), Failure> {
+fn check(request: &RunRequest) -> Result<(), Failure> {
     if request.measure == Measure::Throughput && !request.rates.is_empty() {
         return Err(Failure::Usage(
             "throughput sends messages back to back: remove --rate, or measure `latency --rate`"

@@ -4,10 +4,10 @@
 use crate::broker::{Broker, broker, brokers};
 use crate::catalogue::{ALL, Catalogue};
 use crate::hosts;
-use crate::pacing::Pacing;
+use crate::pacing::TrialPacing;
 use crate::request::WorkloadOptions;
 use std::sync::Arc;
-use wirelap_contract::{About, Availability, Role, Topology};
+use wirelap_contract::{About, Availability, Role, WorkloadTopology};
 use wirelap_process::Failure;
 use wirelap_report::Skipped;
 
@@ -39,7 +39,7 @@ pub fn choose(
     catalogue: &Catalogue,
     names: &[String],
     options: &WorkloadOptions,
-    pacing: Pacing,
+    pacing: TrialPacing,
 ) -> Result<Choices, Failure> {
     let (abouts, all) = catalogue.choose(names)?;
     check_names(&abouts, options)?;
@@ -60,47 +60,47 @@ pub fn choose(
 }
 
 /// Why a middleware or a broker cannot be run.
-struct Obstacle {
+struct RunObstacle {
     why: String,
     remedy: Option<String>,
 }
 
-impl Obstacle {
+impl RunObstacle {
     /// A broker that is not installed.
-    fn missing(name: &str, remedy: &str) -> Obstacle {
-        Obstacle { why: format!("{name} is not installed"), remedy: Some(remedy.to_owned()) }
+    fn missing(name: &str, remedy: &str) -> RunObstacle {
+        RunObstacle { why: format!("{name} is not installed"), remedy: Some(remedy.to_owned()) }
     }
 
     /// A middleware that lacks a program or a permission.
-    fn impossible(name: &str, remedy: &str) -> Obstacle {
-        Obstacle { why: format!("{name} cannot be run here"), remedy: Some(remedy.to_owned()) }
+    fn impossible(name: &str, remedy: &str) -> RunObstacle {
+        RunObstacle { why: format!("{name} cannot be run here"), remedy: Some(remedy.to_owned()) }
     }
 }
 
-fn unable(about: &About, pacing: Pacing, topology: Topology) -> Option<Obstacle> {
+fn unable(about: &About, pacing: TrialPacing, topology: WorkloadTopology) -> Option<RunObstacle> {
     if let Err(why) = about.check_topology(topology) {
-        return Some(Obstacle { why, remedy: None });
+        return Some(RunObstacle { why, remedy: None });
     }
     let connects = topology.connections > 0;
     if connects && !about.can(Role::Connect) {
         let why = format!("{} has no connections of its own to a broker", about.name);
-        return Some(Obstacle { why, remedy: None });
+        return Some(RunObstacle { why, remedy: None });
     }
     if !connects && let Some(what) = lacking(about, pacing) {
-        return Some(Obstacle {
+        return Some(RunObstacle {
             why: format!("{} does not support {what}", about.name),
             remedy: None,
         });
     }
-    about.available.remedy().map(|remedy| Obstacle::impossible(&about.name, remedy))
+    about.available.remedy().map(|remedy| RunObstacle::impossible(&about.name, remedy))
 }
 
-fn lacking(about: &About, pacing: Pacing) -> Option<&'static str> {
+fn lacking(about: &About, pacing: TrialPacing) -> Option<&'static str> {
     match pacing {
-        Pacing::PingPong => (!about.can(Role::Ping)).then_some("ping-pong"),
+        TrialPacing::PingPong => (!about.can(Role::Ping)).then_some("ping-pong"),
         _ if !about.can(Role::Pub) => Some("one-way messages"),
-        Pacing::Rate(_) if !about.paced => Some("messages at a given rate"),
-        Pacing::Rate(_) | Pacing::BackToBack => None,
+        TrialPacing::Rate(_) if !about.paced => Some("messages at a given rate"),
+        TrialPacing::Rate(_) | TrialPacing::BackToBack => None,
     }
 }
 
@@ -120,7 +120,7 @@ fn add(
             None => None,
         };
         if let (Some(why), Some(broker), Some(_)) = (confined, &broker, options.links) {
-            let obstacle = Obstacle { why, remedy: None };
+            let obstacle = RunObstacle { why, remedy: None };
             leave_out(choices, about, Some(broker.name()), obstacle, all || every)?;
             continue;
         }
@@ -129,7 +129,7 @@ fn add(
             _ => None,
         };
         if let (Some(remedy), Some(broker)) = (missing, &broker) {
-            let obstacle = Obstacle::missing(broker.name(), remedy);
+            let obstacle = RunObstacle::missing(broker.name(), remedy);
             leave_out(choices, about, Some(broker.name()), obstacle, all || every)?;
         } else {
             let running = broker.as_ref().and_then(Broker::process);
@@ -143,7 +143,7 @@ fn leave_out(
     choices: &mut Choices,
     about: &About,
     broker: Option<&str>,
-    Obstacle { why, remedy }: Obstacle,
+    RunObstacle { why, remedy }: RunObstacle,
     all: bool,
 ) -> Result<(), Failure> {
     if !all {
@@ -224,7 +224,7 @@ pub fn settings(about: &About, set: &[(String, String)]) -> Vec<(String, String)
 pub mod tests {
     use super::*;
     use crate::hosts::Links;
-    use crate::request::{Request, tests::request};
+    use crate::request::{RunRequest, tests::request};
     use wirelap_contract::LinkTransport::{Tcp, Udp};
     use wirelap_contract::Scaling;
 
@@ -324,9 +324,9 @@ pub mod tests {
     #[test]
     fn a_broker_that_no_other_host_reaches_is_left_out_or_refused() {
         let on_hosts = |words: &str| {
-            let Request { on, workloads, .. } = request(words);
+            let RunRequest { on, workloads, .. } = request(words);
             let options = WorkloadOptions { links: Some(Links::default()), ..workloads };
-            choose(&world(), &on, &options, Pacing::PingPong)
+            choose(&world(), &on, &options, TrialPacing::PingPong)
         };
         let skipped = on_hosts("latency --on all").unwrap().skipped;
         assert!(skipped.iter().any(|one| one.broker.as_deref() == Some("mock")));

@@ -1,9 +1,9 @@
 //! The clients of a run: whether they go together with what is measured, and how many this machine can hold.
 
-use crate::request::{Measure, Request};
+use crate::request::{Measure, RunRequest};
 use rustix::process::{Resource, getrlimit};
 use std::fs;
-use wirelap_contract::Topology;
+use wirelap_contract::WorkloadTopology;
 use wirelap_contract::topology::OTHER_FILES;
 use wirelap_events::human::{counted, exact};
 use wirelap_process::Failure;
@@ -21,7 +21,7 @@ const FEW: u32 = 1000;
 ///
 /// # Errors
 /// The clients do not go together, or there are more than this machine can hold and the request does not allow fewer.
-pub fn fitted(request: &Request) -> Result<(Request, Vec<String>), Failure> {
+pub fn fitted(request: &RunRequest) -> Result<(RunRequest, Vec<String>), Failure> {
     let mut request = request.clone();
     // What is run is the variants: the settings beside them need not go together.
     if let Some(comparison) = &mut request.ab {
@@ -58,7 +58,7 @@ pub fn fitted(request: &Request) -> Result<(Request, Vec<String>), Failure> {
     Ok((request, vec![note]))
 }
 
-fn check(request: &Request) -> Result<(), Failure> {
+fn check(request: &RunRequest) -> Result<(), Failure> {
     let topology = request.workloads.topology;
     topology.check().map_err(Failure::Usage)?;
     let wrong = match request.measure {
@@ -80,7 +80,7 @@ fn check(request: &Request) -> Result<(), Failure> {
 }
 
 /// The connections to the broker.
-fn connections(measure: Measure, topology: Topology) -> u32 {
+fn connections(measure: Measure, topology: WorkloadTopology) -> u32 {
     match measure {
         Measure::Connections => topology.connections,
         Measure::Latency | Measure::Throughput => topology.broker_connections(),
@@ -88,12 +88,12 @@ fn connections(measure: Measure, topology: Topology) -> u32 {
 }
 
 /// The same clients in proportion, in round numbers. Few of one kind stay as they are: they are not what is too many.
-fn reduced(topology: Topology, share: f64) -> Topology {
+fn reduced(topology: WorkloadTopology, share: f64) -> WorkloadTopology {
     let of = |number: u32| match number {
         0..=FEW => number,
         _ => whole(round(f64::from(number) * share)),
     };
-    Topology {
+    WorkloadTopology {
         publishers: of(topology.publishers),
         subscribers: of(topology.subscribers),
         topics: of(topology.topics),
@@ -129,7 +129,7 @@ struct Bound {
 
 /// Returns the resource that is too scarce for the connections of a request; of several, the one that bounds them the most.
 /// `None` if none is.
-fn exceeded(request: &Request) -> Option<Bound> {
+fn exceeded(request: &RunRequest) -> Option<Bound> {
     if connections(request.measure, request.workloads.topology) <= FEW {
         return None;
     }
@@ -139,7 +139,7 @@ fn exceeded(request: &Request) -> Option<Bound> {
 }
 
 /// Local ports of an address, and open files of the broker.
-fn bounds(request: &Request) -> [Bound; 2] {
+fn bounds(request: &RunRequest) -> [Bound; 2] {
     let topology = request.workloads.topology;
     let all = connections(request.measure, topology);
     // Hosts of their own have an address each, and the kernel's own range of ports.
@@ -185,7 +185,7 @@ fn range(text: &str) -> Option<u32> {
 mod tests {
     use super::*;
     use crate::request::tests::request;
-    use wirelap_contract::Subscription;
+    use wirelap_contract::SubscribedTopics;
 
     #[test]
     fn a_range_of_ports_has_both_ends() {
@@ -195,12 +195,12 @@ mod tests {
 
     #[test]
     fn clients_are_reduced_in_proportion_to_round_numbers() {
-        let all = Topology {
+        let all = WorkloadTopology {
             publishers: 50_000,
             subscribers: 500,
             topics: 50_000,
-            subscription: Subscription::Shared,
-            ..Topology::default()
+            subscription: SubscribedTopics::Shared,
+            ..WorkloadTopology::default()
         };
         let few = reduced(all, 28_032.0 / 50_500.0);
         assert_eq!((few.publishers, few.subscribers, few.topics), (27_000, 500, 27_000));
@@ -219,7 +219,7 @@ mod tests {
         );
         wanted.workloads.fit = true;
         let (request, note) = fitted(&wanted).unwrap();
-        let Topology { publishers, subscribers, .. } = request.workloads.topology;
+        let WorkloadTopology { publishers, subscribers, .. } = request.workloads.topology;
         assert!(publishers == subscribers && (FEW / 2..32_768).contains(&publishers));
         assert!((request.rates[0] - f64::from(publishers)).abs() < 1.0, "{:?}", request.rates);
         assert!(note[0].starts_with("the wanted 100,000 connections"));
@@ -233,7 +233,7 @@ mod tests {
             let mut variant = base.clone();
             variant.workloads.fit = true;
             variant.workloads.topology =
-                Topology { publishers, subscribers, ..Topology::default() };
+                WorkloadTopology { publishers, subscribers, ..WorkloadTopology::default() };
             variant
         };
         let mut wanted = base.clone();
@@ -242,7 +242,7 @@ mod tests {
         wanted.workloads.topology.publishers = 2;
         let variants = [of(10, 10), of(50_000, 50_000)];
         let settings = [String::new(), String::new()];
-        wanted.ab = Some(Box::new(crate::request::Comparison { settings, variants }));
+        wanted.ab = Some(Box::new(crate::request::VariantComparison { settings, variants }));
         let (fitted, notes) = fitted(&wanted).unwrap();
         let [a, b] = fitted.ab.unwrap().variants;
         assert_eq!(a.workloads.topology.publishers, 10);
@@ -255,7 +255,7 @@ mod tests {
     fn hosts_have_the_ports_of_a_new_namespace_each() {
         let mut wanted =
             request("latency --on mqtt --rate 5 --publishers 15000 --subscribers 15000");
-        let wanted_of = |request: &Request| bounds(request).map(|bound| bound.wanted);
+        let wanted_of = |request: &RunRequest| bounds(request).map(|bound| bound.wanted);
         assert_eq!(wanted_of(&wanted), [30_000, 30_000]);
         wanted.workloads.links = Some(crate::hosts::Links::default());
         assert_eq!(wanted_of(&wanted), [15_000, 30_000]);

@@ -1,19 +1,19 @@
 //! Context that the trials of a run share.
 
 use crate::hosts::Installations;
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 use crate::samples::SharedSamples;
 use std::path::PathBuf;
 use wirelap_correlate::Snapshot;
 use wirelap_process::{Failure, Outputs, Signals};
-use wirelap_recording::{Recorder, Rotation};
+use wirelap_recording::{FileRecorder, Rotation};
 use wirelap_report::from_snapshot::run_report;
 use wirelap_report::{Environment, Hook, RunReport};
 use wirelap_session::{SessionSettings, notes};
 
 /// Context that the trials of a run share.
 #[derive(Clone)]
-pub struct Context<'a> {
+pub struct TrialContext<'a> {
     /// Places in which the workloads are started.
     pub installations: &'a Installations,
     /// Creates the recordings.
@@ -23,7 +23,7 @@ pub struct Context<'a> {
     /// The settings of the tracing session.
     pub settings: SessionSettings,
     /// The progress that the user sees.
-    pub progress: &'a Progress,
+    pub progress: &'a ProgressLine,
     /// The file that the events are recorded in, if any.
     pub recording: Option<PathBuf>,
     /// The description of the machine, for the recording.
@@ -34,14 +34,14 @@ pub struct Context<'a> {
     pub costs: bool,
 }
 
-impl Context<'_> {
+impl TrialContext<'_> {
     /// Creates the trial's recording. It keeps the payload, which is made by wirelap's own workloads.
     ///
     /// # Errors
     /// The file cannot be created.
-    pub fn recorder(&self) -> Result<Option<Recorder>, Failure> {
+    pub fn recorder(&self) -> Result<Option<FileRecorder>, Failure> {
         let Some(path) = &self.recording else { return Ok(None) };
-        let settings = wirelap_recording::Settings { payload: true, ..Default::default() };
+        let settings = wirelap_recording::EncoderSettings { payload: true, ..Default::default() };
         let rotation = Rotation::default();
         notes::create(self.outputs, path, settings, rotation, self.environment, &[]).map(Some)
     }

@@ -1,12 +1,12 @@
 //! Measures what tracing costs the workload of a trial whose result has no such figure: in a run of its own, whose messages are in no
 //! other figure.
 
-use crate::context::Context;
+use crate::context::TrialContext;
 use crate::measure;
 use crate::trial::Trial;
 use std::time::Duration;
 use wirelap_process::Failure;
-use wirelap_report::{CostUnknown, Repetition, Slowdown, TracerCost};
+use wirelap_report::{CostUnknown, Repetition, ReportedTracerCost, Slowdown};
 use wirelap_session::{AttachLater, Sampling};
 
 /// Time for which messages are sent before the turns.
@@ -18,13 +18,13 @@ const BEFORE: Duration = Duration::from_secs(1);
 /// # Errors
 /// The probes cannot be attached, a program cannot be started, or the user has stopped the run.
 pub fn measure(
-    context: &Context<'_>,
+    context: &TrialContext<'_>,
     trial: &Trial,
     later: AttachLater,
 ) -> Result<Option<Result<Slowdown, CostUnknown>>, Failure> {
     let settings = wirelap_session::SessionSettings { later, ..context.settings.clone() };
     let context =
-        Context { costs: true, recording: None, samples: None, settings, ..context.clone() };
+        TrialContext { costs: true, recording: None, samples: None, settings, ..context.clone() };
     let outcome = measure::run(&context, trial)?;
     if let Some(signal) = outcome.interrupted {
         let text = format!("stopped by {signal} while the cost of tracing was measured");
@@ -37,7 +37,7 @@ pub fn measure(
 }
 
 /// Puts the cost into the figures of a repetition.
-pub fn tell(cost: Option<Result<Slowdown, CostUnknown>>, tracer: &mut TracerCost) {
+pub fn tell(cost: Option<Result<Slowdown, CostUnknown>>, tracer: &mut ReportedTracerCost) {
     tracer.slowdown = cost.and_then(Result::ok);
     tracer.slowdown_unknown = cost.and_then(Result::err);
 }

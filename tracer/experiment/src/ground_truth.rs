@@ -1,6 +1,6 @@
 //! Compares the trace with the workloads' own records (the truth files).
 
-use crate::kept_times::{KeptTimes, Message};
+use crate::kept_times::{KeptTimes, LaneMessage};
 use crate::tally::{LANES, MessageTimes, Tally, lane};
 use std::cmp::Reverse;
 use std::fs::File;
@@ -24,13 +24,13 @@ struct MessageRecord {
 
 /// The records of all workloads of a trial.
 #[derive(Debug)]
-pub struct Records {
+pub struct TruthRecords {
     /// The records of each lane: of each publisher's messages, and of the replies to them.
     lanes: KeptTimes<MessageRecord>,
     /// The same of messages that do not count: of the warm-up, and of the turns in which the cost of tracing was measured.
     uncounted: KeptTimes<MessageRecord>,
     /// The further deliveries of messages that several subscribers got, and their times.
-    further: Vec<(Message, Nanos)>,
+    further: Vec<(LaneMessage, Nanos)>,
     /// The process that published the messages of each lane; 0 if none did.
     publishers: Vec<Pid>,
     /// True if a message may have several subscribers.
@@ -43,9 +43,9 @@ pub struct Records {
     pub round_trips: Vec<u64>,
 }
 
-impl Default for Records {
-    fn default() -> Records {
-        Records {
+impl Default for TruthRecords {
+    fn default() -> TruthRecords {
+        TruthRecords {
             lanes: KeptTimes::new(LANES),
             uncounted: KeptTimes::new(LANES),
             further: Vec::new(),
@@ -58,7 +58,7 @@ impl Default for Records {
     }
 }
 
-impl Records {
+impl TruthRecords {
     /// Reads the truth files of all processes of a trial, each with its process; `several` if a message may have several
     /// subscribers.
     ///
@@ -67,8 +67,8 @@ impl Records {
     pub fn read<'a>(
         files: impl Iterator<Item = (Pid, &'a File)>,
         several: bool,
-    ) -> Result<Records, String> {
-        let mut records = Records { several, ..Records::default() };
+    ) -> Result<TruthRecords, String> {
+        let mut records = TruthRecords { several, ..TruthRecords::default() };
         for (by, file) in files {
             records
                 .read_file(by, file)
@@ -121,26 +121,26 @@ impl Records {
         }
     }
 
-    fn record_mut(&mut self, (lane, seq): Message) -> Option<&mut MessageRecord> {
+    fn record_mut(&mut self, (lane, seq): LaneMessage) -> Option<&mut MessageRecord> {
         if seq as usize >= MAX_RECORDS {
             return None;
         }
         self.lanes.get_mut((lane, seq))
     }
 
-    fn keep_further(&mut self, message: Message, at: Nanos) {
+    fn keep_further(&mut self, message: LaneMessage, at: Nanos) {
         self.further.push((message, at));
         while self.lanes.is_too_many(self.further.len()) && self.lanes.drop_half() {
             self.further.retain(|((_, seq), _)| self.lanes.keeps(*seq));
         }
     }
 
-    fn record(&self, message: Message) -> MessageRecord {
+    fn record(&self, message: LaneMessage) -> MessageRecord {
         self.lanes.get(message).copied().unwrap_or_default()
     }
 
     /// True if the process that a message's first send was seen of is another one than the one that published it.
-    fn is_sent_by_another(&self, (lane, _): Message, times: MessageTimes) -> bool {
+    fn is_sent_by_another(&self, (lane, _): LaneMessage, times: MessageTimes) -> bool {
         let publisher = self.publishers.get(lane).copied().unwrap_or(Pid(0));
         publisher != Pid(0) && times.sender != Pid(0) && times.sender != publisher
     }
@@ -186,7 +186,7 @@ impl Records {
     fn beside<'a>(
         &'a self,
         tally: &'a Tally,
-    ) -> Box<dyn Iterator<Item = (Message, MessageTimes, MessageRecord)> + 'a> {
+    ) -> Box<dyn Iterator<Item = (LaneMessage, MessageTimes, MessageRecord)> + 'a> {
         let messages = tally.messages().map(|(stamp, times)| (message(stamp), times));
         let messages = messages.filter(|((_, seq), _)| self.lanes.keeps(*seq));
         if self.further.is_empty() {
@@ -195,9 +195,9 @@ impl Records {
                 messages.map(|(message, times)| (message, times, self.record(message))),
             );
         }
-        let mut reads: Vec<(Message, MessageTimes)> = messages.collect();
+        let mut reads: Vec<(LaneMessage, MessageTimes)> = messages.collect();
         let first = self.lanes.iter().map(|(message, record)| (message, Nanos(record.deliver)));
-        let mut delivers: Vec<(Message, Nanos)> =
+        let mut delivers: Vec<(LaneMessage, Nanos)> =
             first.filter(|(_, at)| at.0 > 0).chain(self.further.iter().copied()).collect();
         reads.sort_unstable_by_key(|&(message, times)| (message, Reverse(times.read)));
         delivers.sort_unstable_by_key(|&(message, at)| (message, Reverse(at)));
@@ -211,13 +211,13 @@ impl Records {
     }
 }
 
-fn message(stamp: Stamp) -> Message {
+fn message(stamp: Stamp) -> LaneMessage {
     (lane(stamp), stamp.seq)
 }
 
 /// Compares every matched message with the records. Adds the times that only the workloads know (before the send and after the
 /// read) to the segments of the tally and to the evidence.
-pub fn compare(tally: &mut Tally, evidence: &mut Evidence, records: &Records) -> GroundTruth {
+pub fn compare(tally: &mut Tally, evidence: &mut Evidence, records: &TruthRecords) -> GroundTruth {
     let mut truth = GroundTruth {
         published: records.published,
         delivered: records.delivered,
@@ -274,8 +274,8 @@ mod tests {
 
     const PUBLISHER: Pid = Pid(1);
 
-    fn records(publish: u64, deliver: u64) -> Records {
-        let mut records = Records::default();
+    fn records(publish: u64, deliver: u64) -> TruthRecords {
+        let mut records = TruthRecords::default();
         let truth = |kind, at| TruthRecord { kind, stamp: PING, at: Nanos(at), aux: at };
         records.take(PUBLISHER, &truth(TruthKind::Publish, publish));
         records.take(PUBLISHER, &truth(TruthKind::Deliver, deliver));
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn deliveries_of_one_message_are_compared_latest_with_latest() {
         let mut tally = Tally::new(8, Arc::default()).with_copies(3);
-        let mut records = Records { several: true, ..records(90, 230) };
+        let mut records = TruthRecords { several: true, ..records(90, 230) };
         for (read, deliver) in [(300, 301), (250, 290)] {
             tally.delivery(&delivery(PING, &[(Stage::Send, 100), (Stage::Read, read)]));
             let at = Nanos(deliver);
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn warmup_is_left_out() {
-        let mut records = Records::default();
+        let mut records = TruthRecords::default();
         let stamp = Stamp { warmup: true, ..PING };
         records.take(
             PUBLISHER,

@@ -9,7 +9,7 @@ const MOST: usize = 1 << 20;
 const LAST: u32 = 31;
 
 /// A message: its lane and its number in the lane.
-pub type Message = (usize, u32);
+pub type LaneMessage = (usize, u32);
 
 /// The times of messages.
 #[derive(Debug)]
@@ -45,13 +45,13 @@ impl<T: Copy + Default> KeptTimes<T> {
     }
 
     /// The times of a message, if they are kept.
-    pub fn get(&self, (lane, number): Message) -> Option<&T> {
+    pub fn get(&self, (lane, number): LaneMessage) -> Option<&T> {
         let place = self.keeps(number).then_some(number >> self.zeros)?;
         self.lanes.get(lane)?.get(place as usize)
     }
 
     /// The times of a message, to be changed; `None` if they are not kept.
-    pub fn get_mut(&mut self, (lane, number): Message) -> Option<&mut T> {
+    pub fn get_mut(&mut self, (lane, number): LaneMessage) -> Option<&mut T> {
         while self.keeps(number) {
             let place = (number >> self.zeros) as usize;
             let needed = place.saturating_add(1);
@@ -88,7 +88,7 @@ impl<T: Copy + Default> KeptTimes<T> {
     }
 
     /// All messages whose times are kept, also those of which none are known.
-    pub fn iter(&self) -> impl Iterator<Item = (Message, &T)> {
+    pub fn iter(&self) -> impl Iterator<Item = (LaneMessage, &T)> {
         let zeros = self.zeros;
         self.lanes.iter().enumerate().flat_map(move |(lane, times)| {
             (0_u32..).zip(times).map(move |(place, times)| ((lane, place << zeros), times))
@@ -111,7 +111,7 @@ mod tests {
             }
         }
         assert_eq!(kept.zeros, 2);
-        let all: Vec<(Message, u64)> =
+        let all: Vec<(LaneMessage, u64)> =
             kept.iter().map(|(message, &time)| (message, time)).collect();
         let lane = |lane| (0..8).map(move |n: u32| ((lane, n * 4), u64::from(n) * 4 + 1));
         assert_eq!(all, lane(0).chain(lane(1)).collect::<Vec<_>>());

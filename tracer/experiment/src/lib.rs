@@ -1,14 +1,14 @@
 //! Measures middlewares against each other with wirelap's own workloads: plans the trials, runs them in order, and pools their
-//! results. This crate knows no command line: a [`Request`] describes the wanted run.
+//! results. This crate knows no command line: a [`RunRequest`] describes the wanted run.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`Request`] | the wanted run |
+//! | [`RunRequest`] | the wanted run |
 //! | [`Catalogue`], [`Choices`] | the known middlewares, and those to run |
 //! | `cases` | what a run repeats: middlewares with payload sizes and rates |
 //! | `broker` | the broker of a trial |
 //! | `clients` | how many clients this machine can hold |
-//! | [`Plan`], [`Trial`], [`Pacing`] | the trials of a run in order, one trial, and when it sends |
+//! | [`Plan`], [`Trial`], [`TrialPacing`] | the trials of a run in order, one trial, and when it sends |
 //! | [`Links`], [`Installations`] | hosts of their own for the processes, and the links between them |
 //! | `processes` | the process group of a trial, and a single workload process |
 //! | [`WorkloadProcesses`] | the processes of one middleware |
@@ -22,7 +22,7 @@
 //! | [`run()`], `series`, `queue` | runs a plan, its trials in order, and knows which of them are left |
 //! | [`Earlier`] | a run that was interrupted, and whether a run can go on with it |
 //! | `saturation` | the search for the highest rate that is reached |
-//! | [`Payload`], [`quantity`] | payload sizes, and the parsers of quantities |
+//! | [`PayloadSizes`], [`quantity`] | payload sizes, and the parsers of quantities |
 //! | [`scenario`] | scenarios: built in, and in files |
 //! | `ab` | which trial is of which variant, and in which order |
 //! | `summary` | the report of a run, and its failures in words |
@@ -73,14 +73,14 @@ pub use catalogue::Catalogue;
 pub use choice::{Choice, Choices, choose, settings as settings_of};
 pub use client_sizes::ClientSizes;
 pub use hosts::{Installations, Links};
-pub use pacing::Pacing;
-pub use payload::Payload;
+pub use pacing::TrialPacing;
+pub use payload::PayloadSizes;
 pub use plan::{MAX_SEED, Plan, plan, random_domain};
 pub use processes::{TrialStopped, WorkloadInstallation};
-pub use request::{Comparison, Measure, Request, TruthCheck, WorkloadOptions};
+pub use request::{Measure, RunRequest, TruthCheck, VariantComparison, WorkloadOptions};
 pub use resume::{Earlier, seeded};
 pub use run::{FinishedRun, run};
 pub use samples::{SampleSink, SharedSamples};
-pub use series::Means;
+pub use series::RunResources;
 pub use trial::Trial;
 pub use workload_processes::WorkloadProcesses;

@@ -26,7 +26,7 @@ const LOST: Duration = Duration::from_millis(200);
 
 /// The CPU time of all CPUs since the machine started, in clock ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct CpuTimes {
+struct MachineCpuTimes {
     /// The time in which something was ready to run: all but `idle` and `iowait`.
     wanted: u64,
     /// The part of it in which the hypervisor ran something else.
@@ -37,7 +37,7 @@ struct CpuTimes {
 #[derive(Debug)]
 pub struct MachineWatch {
     state: MachineState,
-    began: Option<CpuTimes>,
+    began: Option<MachineCpuTimes>,
 }
 
 impl MachineWatch {
@@ -159,20 +159,20 @@ fn median_of(mut operation: impl FnMut() -> io::Result<usize>) -> io::Result<u64
     Ok(u64::try_from(median(times, Duration::cmp).as_nanos()).unwrap_or(u64::MAX))
 }
 
-fn cpu_times() -> Option<CpuTimes> {
+fn cpu_times() -> Option<MachineCpuTimes> {
     of_all_cpus(&KernelStats::current().ok()?.total)
 }
 
 /// The first line of `/proc/stat` (proc(5)). The guests' time is in `user` and `nice` already. `None` on a kernel before 2.6.11, which tells
 /// no stolen time.
-fn of_all_cpus(times: &CpuTime) -> Option<CpuTimes> {
+fn of_all_cpus(times: &CpuTime) -> Option<MachineCpuTimes> {
     let (irq, softirq, steal) = (times.irq?, times.softirq?, times.steal?);
     let wanted = [times.user, times.nice, times.system, irq, softirq, steal].into_iter().total();
-    Some(CpuTimes { wanted, steal })
+    Some(MachineCpuTimes { wanted, steal })
 }
 
 /// The stolen share of the wanted time between two readings; `None` if there was none.
-fn share(from: CpuTimes, to: CpuTimes) -> Option<f64> {
+fn share(from: MachineCpuTimes, to: MachineCpuTimes) -> Option<f64> {
     let wanted = to.wanted.checked_sub(from.wanted).filter(|&wanted| wanted > 0)?;
     Some(to.steal.saturating_sub(from.steal) as f64 / wanted as f64)
 }
@@ -206,7 +206,7 @@ mod tests {
         assert!(two_cpus(&[])[0].is_some());
     }
 
-    fn parse(cpu: &str) -> Option<CpuTimes> {
+    fn parse(cpu: &str) -> Option<MachineCpuTimes> {
         let stat = format!("{cpu}\nctxt 1\nbtime 1\nprocesses 1\n");
         let system = ExplicitSystemInfo {
             boot_time_secs: 0,
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn steal_is_a_share_of_the_wanted_time() {
         let from = parse("cpu  100 0 50 800 10 0 5 35 7 0").unwrap();
-        assert_eq!(from, CpuTimes { wanted: 190, steal: 35 });
+        assert_eq!(from, MachineCpuTimes { wanted: 190, steal: 35 });
         let to = parse("cpu  180 0 50 900 20 0 5 55 7 0").unwrap();
         assert_eq!(share(from, to), Some(0.2), "20 of 100 ticks; the idle ones do not count");
         assert_eq!(share(to, to), None);

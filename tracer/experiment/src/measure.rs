@@ -1,9 +1,9 @@
 //! Runs one trial: starts its processes, measures, and stops the processes whatever happens.
 
-use crate::context::Context;
-use crate::ground_truth::{self, Records};
+use crate::context::TrialContext;
+use crate::ground_truth::{self, TruthRecords};
 use crate::machine_state::MachineWatch;
-use crate::pacing::Pacing;
+use crate::pacing::TrialPacing;
 use crate::processes::TrialStopped;
 use crate::tally::Tally;
 use crate::trial::Trial;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use wirelap_capture::allocator;
-use wirelap_contract::{Topology, WorkloadKind};
+use wirelap_contract::{WorkloadKind, WorkloadTopology};
 use wirelap_correlate::{Evidence, Snapshot};
 use wirelap_events::Pid;
 use wirelap_process::Failure;
@@ -62,7 +62,7 @@ pub struct Outcome {
     /// The processes of the trial.
     pub processes: Vec<RoleProcess>,
     /// The records of the workloads, if they wrote some.
-    pub records: Option<Records>,
+    pub records: Option<TruthRecords>,
     /// The comparison of the trace with these records.
     pub truth: Option<GroundTruth>,
     /// Versions of libraries and brokers by name, as the processes reported them.
@@ -81,7 +81,7 @@ pub struct Outcome {
 /// # Errors
 /// Nothing could be measured, nor can it be in a further trial: the probes cannot be attached, or the recording cannot be
 /// created.
-pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
+pub fn run(context: &TrialContext<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     let counted = Arc::new(AtomicU64::new(0));
     let expected = usize::try_from(trial.messages.unwrap_or(0)).unwrap_or(usize::MAX);
     let tally = tally(trial, Tally::new(expected, Arc::clone(&counted)))
@@ -119,7 +119,12 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
         phases = None;
     }
     allocator::give_back();
-    Ok(finish(context, trial, &processes, Measured { findings, hooks, machine, stopped, phases }))
+    Ok(finish(
+        context,
+        trial,
+        &processes,
+        TrialMeasurements { findings, hooks, machine, stopped, phases },
+    ))
 }
 
 /// Returns the origin that the deliveries of a trial share.
@@ -130,8 +135,8 @@ fn origin(trial: &Trial) -> SampleOrigin {
         variant: trial.variant.map(|variant| variant.to_string()),
         payload_bytes: Some(trial.payload as u64),
         rate_msg_per_s: match trial.pacing {
-            Pacing::Rate(rate) => Some(rate),
-            Pacing::PingPong | Pacing::BackToBack => None,
+            TrialPacing::Rate(rate) => Some(rate),
+            TrialPacing::PingPong | TrialPacing::BackToBack => None,
         },
         repetition: Some(trial.repetition),
         wall_offset_ns: Some(wall_offset()),
@@ -143,17 +148,19 @@ fn tally(trial: &Trial, tally: Tally) -> Tally {
     match (trial.about.kind, trial.pacing) {
         (WorkloadKind::Stamped | WorkloadKind::Untraced, _) => tally,
         // A round trip of the warm-up is two messages.
-        (WorkloadKind::Foreign, Pacing::PingPong) => {
+        (WorkloadKind::Foreign, TrialPacing::PingPong) => {
             tally.unstamped(trial.warmup.saturating_mul(2))
         }
         // The publishers of other projects do not report which messages are their warm-up.
-        (WorkloadKind::Foreign, Pacing::Rate(_) | Pacing::BackToBack) => tally.unstamped(0),
+        (WorkloadKind::Foreign, TrialPacing::Rate(_) | TrialPacing::BackToBack) => {
+            tally.unstamped(0)
+        }
     }
 }
 
 /// Starts the processes, lets the sender begin, and waits for the end of the measurement.
 fn drive(
-    context: &Context<'_>,
+    context: &TrialContext<'_>,
     trial: &Trial,
     tracer: &Tracer<Tally>,
     workload_processes: &mut WorkloadProcesses<'_>,
@@ -200,7 +207,7 @@ struct EndDetector {
     moved: Instant,
     /// Time at which the sender was found to be done.
     sent: Option<Instant>,
-    topology: Topology,
+    topology: WorkloadTopology,
 }
 
 impl EndDetector {
@@ -210,7 +217,7 @@ impl EndDetector {
             Sampling::Off => STALLED,
             Sampling::Windows { every, .. } => STALLED.max(every.saturating_mul(2)),
         };
-        let ping_pong = trial.pacing == Pacing::PingPong;
+        let ping_pong = trial.pacing == TrialPacing::PingPong;
         let (moved, topology) = (Instant::now(), trial.workloads.topology);
         EndDetector { ping_pong, stalled, count: 0, moved, sent: None, topology }
     }
@@ -235,7 +242,7 @@ impl EndDetector {
 }
 
 /// Measurements of a trial, and why it stopped if not by itself.
-struct Measured {
+struct TrialMeasurements {
     findings: Findings<Tally>,
     hooks: Vec<Hook>,
     machine: MachineState,
@@ -248,12 +255,12 @@ type PhasesTaken = Result<Result<Vec<TracingPhase>, CostUnknown>, TrialStopped>;
 
 /// Puts together the outcome of a trial after its processes and the trace have ended.
 fn finish(
-    context: &Context<'_>,
+    context: &TrialContext<'_>,
     trial: &Trial,
     workload_processes: &WorkloadProcesses<'_>,
-    measured: Measured,
+    measured: TrialMeasurements,
 ) -> Outcome {
-    let Measured { findings, hooks, machine, stopped, phases } = measured;
+    let TrialMeasurements { findings, hooks, machine, stopped, phases } = measured;
     let Findings { sink: mut tally, snapshot, evidence, error, recorder, .. } = findings;
     let mut evidence = own_evidence(trial, &evidence);
     let (interrupted, failed) = match stopped {
@@ -298,7 +305,7 @@ fn finish(
 fn cost(
     trial: &Trial,
     phases: PhasesTaken,
-    records: Option<&Records>,
+    records: Option<&TruthRecords>,
 ) -> Result<Result<Slowdown, CostUnknown>, Failure> {
     match phases {
         Ok(Ok(phases)) => {
@@ -321,7 +328,7 @@ fn own_evidence(trial: &Trial, rows: &[(String, Evidence)]) -> Evidence {
     for (_, evidence) in rows.iter().filter(|(name, _)| name == trial.name()) {
         sum.merge(evidence);
     }
-    sum.setting.saturating = trial.pacing == Pacing::BackToBack;
+    sum.setting.saturating = trial.pacing == TrialPacing::BackToBack;
     sum.setting.sampled |= trial.sampling != Sampling::Off;
     sum
 }
@@ -329,12 +336,12 @@ fn own_evidence(trial: &Trial, rows: &[(String, Evidence)]) -> Evidence {
 fn read_records(
     trial: &Trial,
     workload_processes: &WorkloadProcesses<'_>,
-) -> Result<Option<Records>, String> {
+) -> Result<Option<TruthRecords>, String> {
     if !trial.truth {
         return Ok(None);
     }
     // A process that was never ready has not written its truth file.
     let ready = workload_processes.group.children().iter().filter(|child| child.ready.is_some());
     let files = ready.filter_map(|child| Some((Pid(child.working_pid()), child.truth.as_ref()?)));
-    Records::read(files, trial.workloads.topology.most_copies() > 1).map(Some)
+    TruthRecords::read(files, trial.workloads.topology.most_copies() > 1).map(Some)
 }

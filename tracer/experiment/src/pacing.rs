@@ -4,7 +4,7 @@ use wirelap_contract::Role;
 
 /// Time at which the next message is sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Pacing {
+pub enum TrialPacing {
     /// As soon as the reply to the previous message has arrived.
     PingPong,
     /// At a rate of this many messages a second.
@@ -13,12 +13,12 @@ pub enum Pacing {
     BackToBack,
 }
 
-impl Pacing {
+impl TrialPacing {
     /// The role that sends: `ping` or `pub`.
     pub fn sender(self) -> Role {
         match self {
-            Pacing::PingPong => Role::Ping,
-            Pacing::Rate(_) | Pacing::BackToBack => Role::Pub,
+            TrialPacing::PingPong => Role::Ping,
+            TrialPacing::Rate(_) | TrialPacing::BackToBack => Role::Pub,
         }
     }
 }

@@ -5,8 +5,8 @@ use crate::cases::{Case, cases, check_comparison, in_order, named, unique};
 use crate::catalogue::Catalogue;
 use crate::choice::Choice;
 use crate::clients;
-use crate::pacing::Pacing;
-use crate::request::{Measure, Request, TruthCheck};
+use crate::pacing::TrialPacing;
+use crate::request::{Measure, RunRequest, TruthCheck};
 use crate::trial::Trial;
 use std::time::Duration;
 use wirelap_contract::WorkloadKind;
@@ -52,7 +52,7 @@ pub fn random_domain() -> u32 {
 ///
 /// # Errors
 /// The request is for a combination that does not exist, or for a middleware that cannot be run.
-pub fn plan(request: &Request, catalogue: &Catalogue) -> Result<Plan, Failure> {
+pub fn plan(request: &RunRequest, catalogue: &Catalogue) -> Result<Plan, Failure> {
     let (request, reduced) = clients::fitted(request)?;
     let request = &request;
     let seed = request.seed.unwrap_or_else(|| fastrand::u64(..=MAX_SEED));
@@ -124,7 +124,7 @@ fn trial(case: &Case<'_>, repetition: u32, random: &mut fastrand::Rng) -> Trial 
     let (messages, duration) = end(request, pacing);
     let windows =
         Sampling::Windows { open: Duration::from_millis(50), every: Duration::from_millis(500) };
-    let one_way = pacing == Pacing::BackToBack;
+    let one_way = pacing == TrialPacing::BackToBack;
     let Choice { about, broker, running } = case.choice.clone();
     let stamped = about.kind == WorkloadKind::Stamped;
     let untraced = about.kind == WorkloadKind::Untraced;
@@ -165,9 +165,9 @@ fn trial(case: &Case<'_>, repetition: u32, random: &mut fastrand::Rng) -> Trial 
 }
 
 /// The number of messages and the time that end a trial, whichever comes first; at least one is set.
-pub fn end(request: &Request, pacing: Pacing) -> (Option<u64>, Option<Duration>) {
+pub fn end(request: &RunRequest, pacing: TrialPacing) -> (Option<u64>, Option<Duration>) {
     match (request.messages, request.duration, pacing) {
-        (None, None, Pacing::PingPong) => (Some(DEFAULT_ROUND_TRIPS), None),
+        (None, None, TrialPacing::PingPong) => (Some(DEFAULT_ROUND_TRIPS), None),
         (None, None, _) => (None, Some(DEFAULT_TIME)),
         (messages, duration, _) => (messages, duration),
     }
@@ -177,7 +177,7 @@ pub fn end(request: &Request, pacing: Pacing) -> (Option<u64>, Option<Duration>)
 mod tests {
     use super::*;
     use crate::choice;
-    use crate::request::Comparison;
+    use crate::request::VariantComparison;
     use crate::request::tests::request;
     use wirelap_contract::{LinkTransport, Role};
 
@@ -287,8 +287,8 @@ mod tests {
     fn compared(words: &str, a: &str, b: &str) -> Result<Plan, Failure> {
         let whole = |more: &str| request(&format!("{words} {more}"));
         let comparison =
-            Comparison { settings: [a.into(), b.into()], variants: [whole(a), whole(b)] };
-        let request = Request { ab: Some(Box::new(comparison)), ..request(words) };
+            VariantComparison { settings: [a.into(), b.into()], variants: [whole(a), whole(b)] };
+        let request = RunRequest { ab: Some(Box::new(comparison)), ..request(words) };
         plan(&request, &choice::tests::world())
     }
 

@@ -16,7 +16,7 @@ const TICK: Duration = Duration::from_millis(120);
 const LEAVE: Duration = Duration::from_millis(500);
 
 /// The line. A thread of its own draws it, because a terminal that does not read must not block the run.
-pub struct Progress {
+pub struct ProgressLine {
     changes: Option<Sender<Change>>,
     thread: Option<JoinHandle<()>>,
     began: Instant,
@@ -27,16 +27,16 @@ enum Change {
     Messages(u64),
 }
 
-impl Progress {
+impl ProgressLine {
     /// Shows nothing if stderr is not a terminal.
-    pub fn new() -> Progress {
+    pub fn new() -> ProgressLine {
         let began = Instant::now();
         if !std::io::stderr().is_terminal() {
-            return Progress { changes: None, thread: None, began };
+            return ProgressLine { changes: None, thread: None, began };
         }
         let (sender, changes) = channel();
         let thread = rights::spawn("progress", move || draw(&changes));
-        Progress { changes: Some(sender), thread: thread.ok(), began }
+        ProgressLine { changes: Some(sender), thread: thread.ok(), began }
     }
 
     /// Shows that a trial begins; `number` counts from 1 to `trials`, and `finished` of those before it were run now.
@@ -86,7 +86,7 @@ fn draw(changes: &Receiver<Change>) {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.changes = None;
         let until = Instant::now() + LEAVE;

@@ -1,6 +1,6 @@
 //! Parsers of the quantities in scenario files and on the command line. Each error is the message that the user sees.
 
-use crate::payload::Payload;
+use crate::payload::PayloadSizes;
 use wirelap_contract::STAMP_BYTES;
 use wirelap_session::Sampling;
 
@@ -57,15 +57,15 @@ pub fn payload_size(text: &str) -> Result<usize, String> {
 ///
 /// # Errors
 /// The text is neither, or the range contains no power of two.
-pub fn payload(text: &str) -> Result<Payload, String> {
+pub fn payload(text: &str) -> Result<PayloadSizes, String> {
     let Some((first, last)) = text.split_once("..") else {
-        return payload_size(text).map(Payload::Bytes);
+        return payload_size(text).map(PayloadSizes::Bytes);
     };
     let (first, last) = (payload_size(first.trim())?, payload_size(last.trim())?);
     if first > last {
         return Err(format!("`{text}`: the first size of a range must not be the larger one"));
     }
-    let range = Payload::PowersOfTwo { first, last };
+    let range = PayloadSizes::PowersOfTwo { first, last };
     if range.sizes().is_empty() {
         return Err(format!(
             "`{text}` contains no power of two: a range means the powers of two in it"
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_range_means_the_powers_of_two_in_it() {
-        let sizes = |text| payload(text).map(Payload::sizes);
+        let sizes = |text| payload(text).map(PayloadSizes::sizes);
         assert_eq!(sizes("64"), Ok(vec![64]));
         assert_eq!(sizes("8..64"), Ok(vec![8, 16, 32, 64]));
         assert_eq!(sizes("100..1K"), Ok(vec![128, 256, 512, 1024]));

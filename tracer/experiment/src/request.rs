@@ -1,13 +1,13 @@
 //! The request for a run, independent of the command line.
 
 use crate::hosts::Links;
-use crate::pacing::Pacing;
-use crate::payload::Payload;
+use crate::pacing::TrialPacing;
+use crate::payload::PayloadSizes;
 use crate::samples::SharedSamples;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
-use wirelap_contract::{LinkReliability, LinkTransport, Topology};
+use wirelap_contract::{LinkReliability, LinkTransport, WorkloadTopology};
 use wirelap_correlate::BreakdownQuery;
 use wirelap_session::Sampling;
 
@@ -45,7 +45,7 @@ pub struct WorkloadOptions {
     /// MQTT quality of service, 0 to 2.
     pub qos: u8,
     /// Number of clients, and their topics.
-    pub topology: Topology,
+    pub topology: WorkloadTopology,
     /// True to reduce the clients to what this machine can hold.
     pub fit: bool,
     /// The transport, for middlewares that have a choice.
@@ -66,9 +66,9 @@ pub struct WorkloadOptions {
     pub pin: Vec<usize>,
 }
 
-/// The request for a run.
+/// The request for a run. It has a field for each setting of a scenario.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct RunRequest {
     /// The scenario's name, if it has one.
     pub name: Option<String>,
     /// The settings that the user has chosen, as text by name, for the report.
@@ -78,7 +78,7 @@ pub struct Request {
     /// The names of the middlewares, or `all`.
     pub on: Vec<String>,
     /// Payload sizes.
-    pub payload: Vec<Payload>,
+    pub payload: Vec<PayloadSizes>,
     /// The largest payload size in bytes; larger ones of `payload` are left out.
     pub max_payload: Option<usize>,
     /// The rates in messages a second, each measured separately; empty for messages without a rate.
@@ -120,30 +120,30 @@ pub struct Request {
     /// The file with the kernel's types; `None` to find them.
     pub btf: Option<PathBuf>,
     /// The two variants to compare in place of this request.
-    pub ab: Option<Box<Comparison>>,
+    pub ab: Option<Box<VariantComparison>>,
 }
 
 /// The comparison of two variants of a request.
 #[derive(Clone, Debug)]
-pub struct Comparison {
+pub struct VariantComparison {
     /// The settings in which they differ, as the user wrote them.
     pub settings: [String; 2],
     /// The request of each variant.
-    pub variants: [Request; 2],
+    pub variants: [RunRequest; 2],
 }
 
-impl Request {
+impl RunRequest {
     /// Returns the pacings in which messages are sent, one for each rate.
-    pub fn pacings(&self) -> Vec<Pacing> {
+    pub fn pacings(&self) -> Vec<TrialPacing> {
         match self.measure {
-            Measure::Throughput => vec![Pacing::BackToBack],
-            Measure::Connections if self.rates.is_empty() => vec![Pacing::BackToBack],
-            Measure::Latency if self.rates.is_empty() => vec![Pacing::PingPong],
+            Measure::Throughput => vec![TrialPacing::BackToBack],
+            Measure::Connections if self.rates.is_empty() => vec![TrialPacing::BackToBack],
+            Measure::Latency if self.rates.is_empty() => vec![TrialPacing::PingPong],
             Measure::Latency | Measure::Connections => {
-                let mut rates: Vec<Pacing> = Vec::new();
+                let mut rates: Vec<TrialPacing> = Vec::new();
                 for &rate in &self.rates {
-                    if !rates.contains(&Pacing::Rate(rate)) {
-                        rates.push(Pacing::Rate(rate));
+                    if !rates.contains(&TrialPacing::Rate(rate)) {
+                        rates.push(TrialPacing::Rate(rate));
                     }
                 }
                 rates
@@ -158,16 +158,16 @@ pub mod tests {
     use crate::quantity;
 
     /// The request that a command line means.
-    pub fn request(words: &str) -> Request {
+    pub fn request(words: &str) -> RunRequest {
         let mut words = words.split(' ');
         let workloads =
             WorkloadOptions { nodelay: true, interface: "lo".into(), ..WorkloadOptions::default() };
-        let mut request = Request {
-            payload: vec![Payload::Bytes(64)],
+        let mut request = RunRequest {
+            payload: vec![PayloadSizes::Bytes(64)],
             warmup: 1000,
             repeat: 1,
             workloads,
-            ..Request::default()
+            ..RunRequest::default()
         };
         request.measure = match words.next() {
             Some("latency") => Measure::Latency,

@@ -1,7 +1,7 @@
 //! A run that was interrupted, as its file reports it: which of its trials count, and whether this run can go on with it.
 
 use crate::plan::Plan;
-use crate::request::Request;
+use crate::request::RunRequest;
 use crate::results::{self, Results, TrialRecord};
 use crate::trial::Trial;
 use std::collections::BTreeMap;
@@ -197,7 +197,7 @@ pub fn environment(earlier: Option<&Earlier>, now: Environment) -> Environment {
 }
 
 /// The request of a run that goes on, with the seed of its beginning unless another one is asked for.
-pub fn seeded(request: Request, earlier: Option<&Earlier>) -> Request {
+pub fn seeded(request: RunRequest, earlier: Option<&Earlier>) -> RunRequest {
     let seed = request.seed.or_else(|| earlier.map(Earlier::seed));
-    Request { seed, ..request }
+    RunRequest { seed, ..request }
 }

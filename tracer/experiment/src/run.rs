@@ -1,10 +1,10 @@
 //! Runs the trials of a plan one after the other, and reports on them.
 
 use crate::plan::Plan;
-use crate::request::Request;
+use crate::request::RunRequest;
 use crate::results::Results;
 use crate::resume;
-use crate::series::{self, Means, Measured};
+use crate::series::{self, MeasuredSeries, RunResources};
 use crate::summary;
 use wirelap_process::Failure;
 use wirelap_report::{Environment, MachineKey, RunReport};
@@ -27,9 +27,9 @@ pub type Save<'a> = dyn FnMut(&RunReport) + 'a;
 /// # Errors
 /// No trial could be run, or the run that was to be resumed is another.
 pub fn run(
-    request: &Request,
+    request: &RunRequest,
     plan: &Plan,
-    means: Means<'_>,
+    means: RunResources<'_>,
     environment: Environment,
     mut save: Option<&mut Save<'_>>,
 ) -> Result<FinishedRun, Failure> {
@@ -41,7 +41,7 @@ pub fn run(
     }
     let environment = resume::environment(earlier, environment);
     let mut results = Results::default();
-    let mut save_records = |measured: &Measured, results: &mut Results| {
+    let mut save_records = |measured: &MeasuredSeries, results: &mut Results| {
         if let Some(save) = &mut save {
             save(&summary::report(request, plan, (&environment, &key), measured, results));
         }

@@ -1,7 +1,7 @@
 //! The search for the highest rate that a middleware reaches: further trials between the highest rate that was reached and the
 //! lowest that was missed.
 
-use crate::pacing::Pacing;
+use crate::pacing::TrialPacing;
 use crate::results::{AtRate, TrialRecord, at_rate};
 use crate::trial::Trial;
 use std::collections::BTreeMap;
@@ -18,12 +18,12 @@ const TOO_SLOW: u64 = 10;
 const CLOSE: f64 = 1.1;
 
 /// Subject of a search: the trial's subject and its payload size.
-type Subject = (String, usize);
+type SearchSubject = (String, usize);
 
 /// A search that is going on.
 #[derive(Debug, Default)]
 pub struct Search {
-    steps: BTreeMap<Subject, u32>,
+    steps: BTreeMap<SearchSubject, u32>,
 }
 
 impl Search {
@@ -35,7 +35,7 @@ impl Search {
             let next = Bracket::of(&points).next();
             if let Some(rate) = next.filter(|_| *steps < STEPS) {
                 *steps = steps.saturating_add(1);
-                let pacing = Pacing::Rate(rate);
+                let pacing = TrialPacing::Rate(rate);
                 trials.push(Trial { pacing, repetition: 1, ..trial.clone() });
             }
         }
@@ -60,13 +60,13 @@ pub fn found(records: &[TrialRecord]) -> Vec<Saturation> {
 }
 
 /// A rate, and whether it was reached.
-type Point = (f64, bool);
+type RatePoint = (f64, bool);
 
 /// A trial of each subject, and the subject's points, the lowest rate first.
-fn points(records: &[TrialRecord]) -> BTreeMap<Subject, (&Trial, Vec<Point>)> {
-    let mut rates: BTreeMap<Subject, BTreeMap<u64, Vec<&TrialRecord>>> = BTreeMap::new();
+fn points(records: &[TrialRecord]) -> BTreeMap<SearchSubject, (&Trial, Vec<RatePoint>)> {
+    let mut rates: BTreeMap<SearchSubject, BTreeMap<u64, Vec<&TrialRecord>>> = BTreeMap::new();
     for record in records {
-        let Pacing::Rate(rate) = record.trial.pacing else { continue };
+        let TrialPacing::Rate(rate) = record.trial.pacing else { continue };
         // What a signal stopped tells nothing about its rate.
         if record.repetition.interrupted.is_some() {
             continue;
@@ -84,7 +84,7 @@ fn points(records: &[TrialRecord]) -> BTreeMap<Subject, (&Trial, Vec<Point>)> {
 }
 
 /// Decides for each rate if it was reached. The lowest rate, which is the first, sets what is slow.
-fn judged(measured: Vec<(f64, AtRate)>) -> Vec<Point> {
+fn judged(measured: Vec<(f64, AtRate)>) -> Vec<RatePoint> {
     let limit = measured
         .iter()
         .find_map(|(_, at)| at.p99_ns)
@@ -107,7 +107,7 @@ struct Bracket {
 
 impl Bracket {
     /// The bracket of points in the order of their rates.
-    fn of(points: &[Point]) -> Bracket {
+    fn of(points: &[RatePoint]) -> Bracket {
         let first_missed = points.iter().position(|(_, reached)| !reached);
         let reached = &points[..first_missed.unwrap_or(points.len())];
         Bracket {
@@ -157,7 +157,7 @@ mod tests {
 
     /// Searches as `Search` does, for a middleware that reaches rates up to `limit`.
     fn search(limit: f64) -> (Bracket, usize) {
-        let mut points: Vec<Point> =
+        let mut points: Vec<RatePoint> =
             [1.0, 10.0, 100.0, 1000.0].map(|rate| (rate, rate <= limit)).to_vec();
         for step in 0..STEPS as usize {
             let Some(rate) = Bracket::of(&points).next() else {

@@ -1,14 +1,14 @@
 //! Runs trials one after the other. A trial that fails costs that trial only; a signal of the user, probes that cannot be
 //! attached and a recording that cannot be written end the series.
 
-use crate::context::Context;
+use crate::context::TrialContext;
 use crate::cost;
 use crate::hosts::Installations;
 use crate::measure;
 use crate::plan::Plan;
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 use crate::queue::Queue;
-use crate::request::Request;
+use crate::request::RunRequest;
 use crate::results::{Results, TrialRecord};
 use crate::resume::Earlier;
 use crate::saturation::{self, Search};
@@ -16,7 +16,7 @@ use crate::trial::Trial;
 use crate::turns;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use wirelap_capture::Datagrams;
+use wirelap_capture::UdpHooks;
 use wirelap_contract::LinkTransport;
 use wirelap_events::Pid;
 use wirelap_process::{Failure, Outputs, Signals, rights};
@@ -25,7 +25,7 @@ use wirelap_session::{AttachLater, Muting, SessionSettings, SessionView, ring_by
 
 /// Means that a run needs.
 #[derive(Clone, Copy)]
-pub struct Means<'a> {
+pub struct RunResources<'a> {
     /// The workloads' program and folder on each host.
     pub installations: &'a Installations,
     /// Creates the recordings.
@@ -38,7 +38,7 @@ pub struct Means<'a> {
 
 /// The records of the trials that were run.
 #[derive(Debug, Default)]
-pub struct Measured {
+pub struct MeasuredSeries {
     /// The records, those of failed trials included, in the order of the trials.
     pub records: Vec<TrialRecord>,
     /// Number of trials, with those that were not run.
@@ -56,19 +56,19 @@ pub struct Measured {
 }
 
 /// Takes the records so far.
-pub type SaveRecords<'a> = dyn FnMut(&Measured, &mut Results) + 'a;
+pub type SaveRecords<'a> = dyn FnMut(&MeasuredSeries, &mut Results) + 'a;
 
 /// Runs the trials of a plan. `save` is called after each of them.
 pub fn measure(
-    request: &Request,
+    request: &RunRequest,
     plan: &Plan,
-    means: Means<'_>,
+    means: RunResources<'_>,
     environment: &Environment,
     results: &mut Results,
     save: &mut SaveRecords<'_>,
-) -> Measured {
-    let progress = Progress::new();
-    let mut series = Series {
+) -> MeasuredSeries {
+    let progress = ProgressLine::new();
+    let mut series = TrialSeries {
         request,
         planned: plan.trials.len(),
         means,
@@ -76,7 +76,7 @@ pub fn measure(
         progress: &progress,
         queue: Queue::new(&plan.trials),
         ran: 0,
-        measured: Measured::default(),
+        measured: MeasuredSeries::default(),
         results,
         save,
     };
@@ -92,23 +92,23 @@ pub fn measure(
 }
 
 /// A series of trials that is being run.
-struct Series<'a> {
-    request: &'a Request,
+struct TrialSeries<'a> {
+    request: &'a RunRequest,
     /// The number of planned trials; those that a search adds come after them.
     planned: usize,
-    means: Means<'a>,
+    means: RunResources<'a>,
     /// The description of the machine, for the recordings.
     environment: &'a Environment,
-    progress: &'a Progress,
+    progress: &'a ProgressLine,
     queue: Queue,
     /// The trials that were run, without those that were taken over.
     ran: usize,
-    measured: Measured,
+    measured: MeasuredSeries,
     results: &'a mut Results,
     save: &'a mut SaveRecords<'a>,
 }
 
-impl Series<'_> {
+impl TrialSeries<'_> {
     /// Runs all trials, and tells whether the series came to its end.
     fn run_all(&mut self) -> ControlFlow<()> {
         let mut search = self.request.saturation.then(Search::default);
@@ -157,7 +157,7 @@ impl Series<'_> {
         } else {
             AttachLater::AnotherSession
         };
-        let context = Context { costs, ..self.context(trial, after) };
+        let context = TrialContext { costs, ..self.context(trial, after) };
         let mut outcome = match measure::run(&context, trial) {
             Ok(outcome) => outcome,
             Err(failure) => return self.end_before(trial, failure),
@@ -282,8 +282,8 @@ impl Series<'_> {
         self.measured.notes = self.queue.notes().collect();
     }
 
-    fn context(&self, trial: &Trial, later: AttachLater) -> Context<'_> {
-        Context {
+    fn context(&self, trial: &Trial, later: AttachLater) -> TrialContext<'_> {
+        TrialContext {
             installations: self.means.installations,
             outputs: self.means.outputs,
             signals: self.means.signals,
@@ -306,18 +306,18 @@ impl Series<'_> {
 }
 
 /// The settings of a trial's tracing session: it traces the workload processes and their ports, and nothing else.
-fn settings(request: &Request, trial: &Trial, later: AttachLater) -> SessionSettings {
+fn settings(request: &RunRequest, trial: &Trial, later: AttachLater) -> SessionSettings {
     SessionSettings {
-        capture: wirelap_capture::Config {
+        capture: wirelap_capture::CaptureConfig {
             pids: vec![Pid(std::process::id())],
             snap_bytes: request.snap_bytes.min(65_536),
             ring_bytes: ring_bytes(request.ring_bytes),
             btf: request.btf.clone(),
             datagrams: match trial.transport() {
-                Some(LinkTransport::Udp) => Datagrams::Always,
-                Some(LinkTransport::Tcp) | None => Datagrams::Never,
+                Some(LinkTransport::Udp) => UdpHooks::Always,
+                Some(LinkTransport::Tcp) | None => UdpHooks::Never,
             },
-            ..wirelap_capture::Config::default()
+            ..wirelap_capture::CaptureConfig::default()
         },
         view: SessionView::Probes,
         keep: None,

@@ -1,24 +1,24 @@
 //! The report of a run, and its failures in words.
 
 use crate::cases::unique;
-use crate::pacing::Pacing;
+use crate::pacing::TrialPacing;
 use crate::plan::Plan;
-use crate::request::{Measure, Request};
+use crate::request::{Measure, RunRequest};
 use crate::results::{self, Order, Results, TrialRecord};
-use crate::series::Measured;
+use crate::series::MeasuredSeries;
 use crate::trial::Trial;
 use wirelap_process::Failure;
 use wirelap_report::{
-    Environment, Hook, HostLinks, Incomplete, MachineKey, Reliability, RunKind, RunReport,
+    Environment, Hook, HostLinks, Incomplete, MachineKey, ReportedReliability, RunKind, RunReport,
     RunResult, Scenario,
 };
 
 /// The report of a run that has ended, or that goes on.
 pub fn report(
-    request: &Request,
+    request: &RunRequest,
     plan: &Plan,
     (environment, key): (&Environment, &MachineKey),
-    measured: &Measured,
+    measured: &MeasuredSeries,
     results: &mut Results,
 ) -> RunReport {
     let records = measured.records.as_slice();
@@ -53,7 +53,7 @@ pub fn report(
         saturation_msg_per_s: measured.saturation.clone(),
         breakdown: None,
         slow_subscribers: None,
-        unknown: wirelap_report::Unknown::default(),
+        unknown: wirelap_report::ReportedUnknown::default(),
         ros2: None,
     }
 }
@@ -76,7 +76,7 @@ fn hooks<'a>(of_trials: impl Iterator<Item = &'a Hook>) -> (Vec<Hook>, Option<St
 }
 
 /// The settings of a run, with the order of the trials that were run.
-pub fn scenario(request: &Request, plan: &Plan, records: &[TrialRecord]) -> Scenario {
+pub fn scenario(request: &RunRequest, plan: &Plan, records: &[TrialRecord]) -> Scenario {
     let first = &plan.trials[0];
     let rates = rates(plan);
     let several_rates = rates.len() > 1;
@@ -94,9 +94,9 @@ pub fn scenario(request: &Request, plan: &Plan, records: &[TrialRecord]) -> Scen
             Measure::Connections => RunKind::Connections,
         },
         pacing: match first.pacing {
-            Pacing::PingPong => wirelap_report::Pacing::PingPong,
-            Pacing::Rate(_) => wirelap_report::Pacing::Rate,
-            Pacing::BackToBack => wirelap_report::Pacing::BackToBack,
+            TrialPacing::PingPong => wirelap_report::Pacing::PingPong,
+            TrialPacing::Rate(_) => wirelap_report::Pacing::Rate,
+            TrialPacing::BackToBack => wirelap_report::Pacing::BackToBack,
         },
         middlewares: plan.middlewares.clone(),
         payload_bytes: plan.payloads.iter().map(|&size| size as u64).collect(),
@@ -133,7 +133,7 @@ fn links(plan: &Plan) -> Option<HostLinks> {
 fn rates(plan: &Plan) -> Vec<f64> {
     let mut rates: Vec<f64> = Vec::new();
     for trial in &plan.trials {
-        if let Pacing::Rate(rate) = trial.pacing
+        if let TrialPacing::Rate(rate) = trial.pacing
             && !rates.contains(&rate)
         {
             rates.push(rate);
@@ -143,8 +143,8 @@ fn rates(plan: &Plan) -> Vec<f64> {
     rates
 }
 
-fn notes(plan: &Plan, measured: &Measured, environment: &Environment) -> Vec<String> {
-    let Measured { records, planned, failure, notes, .. } = measured;
+fn notes(plan: &Plan, measured: &MeasuredSeries, environment: &Environment) -> Vec<String> {
+    let MeasuredSeries { records, planned, failure, notes, .. } = measured;
     let mut notes = [plan.notes.as_slice(), notes].concat();
     if !environment.resumed_at.is_empty() {
         notes.push(format!(
@@ -171,7 +171,7 @@ fn notes(plan: &Plan, measured: &Measured, environment: &Environment) -> Vec<Str
 }
 
 /// Why a run ended early, which of its trials failed, and which of its results cannot be used.
-pub fn failures(measured: &Measured, report: &RunReport) -> Vec<Failure> {
+pub fn failures(measured: &MeasuredSeries, report: &RunReport) -> Vec<Failure> {
     let unusable = || unusable_results(report).map(Failure::Measured);
     let problem = trial_failure(&measured.records, measured.planned).or_else(unusable);
     measured.failure.clone().into_iter().chain(problem).collect()
@@ -199,11 +199,11 @@ fn trial_failure(records: &[TrialRecord], planned: usize) -> Option<Failure> {
 /// Names the results that cannot be used, or are of less than half of the messages that were sent, in one sentence.
 fn unusable_results(report: &RunReport) -> Option<String> {
     let problem = |result: &RunResult| {
-        let unusable = result.trust.verdict == Reliability::Unusable;
+        let unusable = result.trust.verdict == ReportedReliability::Unusable;
         let mostly_undelivered = result.is_mostly_undelivered();
         let reason = result.trust.reasons.iter().find(|reason| {
             if unusable {
-                reason.verdict == Reliability::Unusable
+                reason.verdict == ReportedReliability::Unusable
             } else {
                 reason.kind == "undelivered"
             }
@@ -229,20 +229,20 @@ fn unusable_results(report: &RunReport) -> Option<String> {
 mod tests {
     use super::*;
     use wirelap_report::from_snapshot::run_report;
-    use wirelap_report::{Messages, Overhead, Repetition, Trust};
+    use wirelap_report::{MessageCounts, Repetition, ReportedOverhead, ReportedTrust};
 
     fn report_of(change: impl FnOnce(&mut RunResult)) -> RunReport {
         let mut result = RunResult {
             middleware: "tcp".into(),
             payload_bytes: 64,
-            messages: Messages {
+            messages: MessageCounts {
                 sent: 1000,
                 delivered: 1000,
                 matched: 1000,
-                ..Messages::default()
+                ..MessageCounts::default()
             },
-            overhead: Overhead { packets: 2000, ..Overhead::default() },
-            trust: Trust { events: 10_000, window_share: 1.0, ..Trust::default() },
+            overhead: ReportedOverhead { packets: 2000, ..ReportedOverhead::default() },
+            trust: ReportedTrust { events: 10_000, window_share: 1.0, ..ReportedTrust::default() },
             repetitions: vec![Repetition::default()],
             ..RunResult::default()
         };

@@ -4,7 +4,7 @@ use crate::ab::Variant;
 use crate::broker::Broker;
 use crate::choice;
 use crate::hosts::HOST_INTERFACE;
-use crate::pacing::Pacing;
+use crate::pacing::TrialPacing;
 use crate::request::WorkloadOptions;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub struct Trial {
     /// The number of the repetition, 1 for the first.
     pub repetition: u32,
     /// Times at which messages are sent: the pacing.
-    pub pacing: Pacing,
+    pub pacing: TrialPacing,
     /// True if the run has trials at other rates, so that the title needs this one's.
     pub several_rates: bool,
     /// The number of messages or round trips that ends the trial.
@@ -74,10 +74,10 @@ impl Trial {
     pub fn opening_time(&self) -> Duration {
         let connections = f64::from(self.workloads.topology.connections);
         match self.pacing {
-            Pacing::Rate(rate) => {
+            TrialPacing::Rate(rate) => {
                 Duration::try_from_secs_f64(connections / rate).unwrap_or_default()
             }
-            Pacing::PingPong | Pacing::BackToBack => Duration::ZERO,
+            TrialPacing::PingPong | TrialPacing::BackToBack => Duration::ZERO,
         }
     }
 
@@ -91,7 +91,7 @@ impl Trial {
     pub fn title(&self) -> String {
         let (subject, payload, repetition) = (self.subject(), self.payload, self.repetition);
         let rate = match self.pacing {
-            Pacing::Rate(rate) if self.several_rates => format!(" {rate} msg/s"),
+            TrialPacing::Rate(rate) if self.several_rates => format!(" {rate} msg/s"),
             _ => String::new(),
         };
         format!("{subject} {payload} B{rate} #{repetition}")
@@ -129,7 +129,7 @@ impl Trial {
         if matches!(role, Role::Pub | Role::Ping | Role::Connect) {
             spec.warmup_seconds = Some(self.warmup_time.as_secs_f64());
             spec.seconds = self.duration.map(|time| time.as_secs_f64());
-            if let Pacing::Rate(rate) = self.pacing {
+            if let TrialPacing::Rate(rate) = self.pacing {
                 spec.rate = Some(rate);
             }
         }

@@ -4,10 +4,10 @@
 //! The processes live through all phases, so that their CPUs and caches are the same with and without probes, and the same as in the
 //! trial. The messages of the phases are in no other figure.
 
-use crate::context::Context;
-use crate::ground_truth::Records;
+use crate::context::TrialContext;
+use crate::ground_truth::TruthRecords;
 use crate::median::median;
-use crate::pacing::Pacing;
+use crate::pacing::TrialPacing;
 use crate::processes::{TrialStopped, WorkloadProcess};
 use crate::tally::Tally;
 use crate::trial::Trial;
@@ -48,9 +48,9 @@ pub fn are_possible(trial: &Trial) -> bool {
     let has_records = trial.about.kind == WorkloadKind::Stamped && trial.truth && !trial.connects();
     has_records
         && match trial.pacing {
-            Pacing::PingPong => true,
-            Pacing::Rate(rate) => rate * PHASE.as_secs_f64() >= LEAST_MESSAGES as f64,
-            Pacing::BackToBack => false,
+            TrialPacing::PingPong => true,
+            TrialPacing::Rate(rate) => rate * PHASE.as_secs_f64() >= LEAST_MESSAGES as f64,
+            TrialPacing::BackToBack => false,
         }
 }
 
@@ -59,7 +59,7 @@ pub fn are_possible(trial: &Trial) -> bool {
 /// # Errors
 /// The probes cannot be attached, a process ends, or the user has stopped the run.
 pub fn take(
-    context: &Context<'_>,
+    context: &TrialContext<'_>,
     trial: &Trial,
     ran: &Tally,
     processes: &mut WorkloadProcesses<'_>,
@@ -94,7 +94,7 @@ pub fn take(
 /// # Errors
 /// There are too few phases with messages.
 pub fn slowdown(
-    records: &Records,
+    records: &TruthRecords,
     phases: &[TracingPhase],
     seed: u64,
 ) -> Result<Slowdown, CostUnknown> {
@@ -106,23 +106,23 @@ pub fn slowdown(
         }
     }
     let messages = times.iter().map(|times| times.len() as u64).total();
-    let medians: Vec<Turn> = phases
+    let medians: Vec<PhaseMedian> = phases
         .iter()
         .zip(&times)
-        .map(|(phase, times)| Turn {
+        .map(|(phase, times)| PhaseMedian {
             attached: phase.attached,
             p50: (times.len() >= LEAST_MESSAGES).then(|| median(times.clone(), u64::cmp)),
         })
         .collect();
     let mut random = fastrand::Rng::with_seed(seed);
     let pairs = pairs(&medians, TraceDetail::Full);
-    let ratio = Estimate::of(pairs.iter().map(ratio).collect(), &mut random)
+    let ratio = MedianEstimate::of(pairs.iter().map(ratio).collect(), &mut random)
         .ok_or(CostUnknown::FewTurns)?;
     let side = |of: fn(&(u64, u64)) -> u64| median(pairs.iter().map(of).collect(), u64::cmp);
     let untraced = side(|pair| pair.1);
     let mut added = |detail| {
         let ratios = self::pairs(&medians, detail).iter().map(self::ratio).collect();
-        let Estimate { value, low, high } = Estimate::of(ratios, &mut random)?;
+        let MedianEstimate { value, low, high } = MedianEstimate::of(ratios, &mut random)?;
         let [added_ns, low_ns, high_ns] = [value, low, high].map(|r| (r - 1.0) * untraced as f64);
         Some(AddedTime { added_ns, low_ns, high_ns })
     };
@@ -140,13 +140,13 @@ pub fn slowdown(
 }
 
 /// The median of a phase's messages; `None` of too few.
-struct Turn {
+struct PhaseMedian {
     attached: Option<TraceDetail>,
     p50: Option<u64>,
 }
 
 /// The medians with these probes and without any, of phases next to each other: the CPUs that the threads run on change over the run.
-fn pairs(turns: &[Turn], with: TraceDetail) -> Vec<(u64, u64)> {
+fn pairs(turns: &[PhaseMedian], with: TraceDetail) -> Vec<(u64, u64)> {
     let neighbours = turns.windows(2).filter_map(|pair| {
         let [a, b] = pair else { return None };
         match (a.attached, b.attached) {
@@ -163,15 +163,15 @@ fn ratio((with, without): &(u64, u64)) -> f64 {
 }
 
 /// A median with its 95 % confidence interval.
-struct Estimate {
+struct MedianEstimate {
     value: f64,
     low: f64,
     high: f64,
 }
 
-impl Estimate {
+impl MedianEstimate {
     /// The median of these values, bootstrapped; `None` of too few.
-    fn of(values: Vec<f64>, random: &mut fastrand::Rng) -> Option<Estimate> {
+    fn of(values: Vec<f64>, random: &mut fastrand::Rng) -> Option<MedianEstimate> {
         if values.len() < LEAST_PAIRS {
             return None;
         }
@@ -182,7 +182,7 @@ impl Estimate {
         let mut drawn: Vec<f64> = (0..DRAWS).map(|_| draw()).collect();
         drawn.sort_by(f64::total_cmp);
         let (low, high) = (drawn[DRAWS / 40], drawn[DRAWS - 1 - DRAWS / 40]);
-        Some(Estimate { value: median(values, f64::total_cmp), low, high })
+        Some(MedianEstimate { value: median(values, f64::total_cmp), low, high })
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
     use wirelap_contract::{TruthKind, TruthRecord};
     use wirelap_events::Stamp;
     use wirelap_events::{Nanos, Pid};
-    use wirelap_report::{Distribution, Latency};
+    use wirelap_report::{DistributionSummary, Latency};
 
     const TURNS: [Option<TraceDetail>; 6] = [
         Some(TraceDetail::Full),
@@ -206,7 +206,7 @@ mod tests {
     /// A message each 100 ns that takes `untraced` and what the probes add; phases of 10 µs.
     fn measured(added: [u64; 3], untraced: u64, phases: u64) -> Result<Slowdown, CostUnknown> {
         let attached = |phase: u64| TURNS[usize::try_from(phase).unwrap() % TURNS.len()];
-        let mut records = Records::default();
+        let mut records = TruthRecords::default();
         for seq in 0..phases * 100 {
             let at = seq * 100;
             let took = untraced + attached(at / 10_000).map_or(0, |part| added[part as usize]);
@@ -246,7 +246,8 @@ mod tests {
     fn what_was_planted_is_taken_off_the_medians() {
         for (untraced, planted) in [(2_000, 1_000), (4_000, 2_500), (6_000, 300)] {
             let found = measured([planted / 10, planted / 2, planted], untraced, 30).unwrap();
-            let traced = Distribution { count: 9, p50: untraced + planted, ..Default::default() };
+            let traced =
+                DistributionSummary { count: 9, p50: untraced + planted, ..Default::default() };
             let mut latency = Latency {
                 one_way_ns: traced,
                 publish_to_deliver_ns: Some(traced),

@@ -11,7 +11,7 @@ use wirelap_correlate::snapshot::{
 };
 use wirelap_correlate::{DeliverySink, Snapshot};
 use wirelap_events::{Delivery, GroupId, MessageId, Nanos, Stage};
-use wirelap_history::{Collector, History, Update, Window};
+use wirelap_history::{DeliveryCollector, FigureWindow, SessionHistory, Update};
 use wirelap_test_support::delivered::{delivery, leg};
 use wirelap_test_support::random::Random;
 
@@ -68,7 +68,7 @@ fn group(random: &mut Random, id: u32) -> Group {
 struct Source {
     deliveries: Vec<Delivery>,
     groups: Vec<Group>,
-    collector: Collector,
+    collector: DeliveryCollector,
     updates: Receiver<Update>,
     at: Nanos,
 }
@@ -76,7 +76,7 @@ struct Source {
 impl Source {
     fn new() -> Source {
         let mut random = Random::new(3);
-        let (collector, updates) = Collector::new(4);
+        let (collector, updates) = DeliveryCollector::new(4);
         Source {
             deliveries: (0..ROWS * EACH).map(|n| message(&mut random, n % ROWS)).collect(),
             groups: (0..ROWS).map(|id| group(&mut random, id)).collect(),
@@ -130,7 +130,7 @@ fn resident() -> u64 {
 
 fn history(criterion: &mut Criterion) {
     let mut source = Source::new();
-    let mut history = History::default();
+    let mut history = SessionHistory::default();
     let before = resident();
     for _ in 0..300 {
         history.add(source.update());
@@ -148,16 +148,16 @@ fn history(criterion: &mut Criterion) {
             update,
             |update| {
                 history.add(update);
-                history.snapshot(Window::Minute)
+                history.snapshot(FigureWindow::Minute)
             },
             BatchSize::PerIteration,
         );
     });
     group.bench_function("the snapshot of a minute once more", |bencher| {
-        bencher.iter(|| black_box(history.snapshot(Window::Minute)));
+        bencher.iter(|| black_box(history.snapshot(FigureWindow::Minute)));
     });
     group.bench_function("a minute of one row in 120 columns", |bencher| {
-        let (from, to) = history.extent(Window::Minute);
+        let (from, to) = history.extent(FigureWindow::Minute);
         bencher.iter(|| black_box(history.over_time(GroupId(7), (from, to), 120)));
     });
     group.finish();

@@ -6,7 +6,7 @@ use wirelap_events::{Nanos, Saturate, Segment, Total};
 
 /// The counts of a row up to a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Counted {
+pub struct RowCounts {
     /// The messages.
     pub messages: Counts,
     /// Packets that were retransmitted.
@@ -17,10 +17,10 @@ pub struct Counted {
     pub rates: RateSums,
 }
 
-impl Counted {
+impl RowCounts {
     /// The counts of a row of a snapshot.
-    pub fn of(group: &Group) -> Counted {
-        Counted {
+    pub fn of(group: &Group) -> RowCounts {
+        RowCounts {
             messages: group.messages,
             retransmissions: group.overhead.detail.retransmissions,
             muted: group.muted.map_or(Nanos(0), |muted| muted.time),
@@ -29,7 +29,7 @@ impl Counted {
     }
 
     /// Adds another row's.
-    pub fn add(&mut self, other: &Counted) {
+    pub fn add(&mut self, other: &RowCounts) {
         self.messages += other.messages;
         self.retransmissions.grow(other.retransmissions);
         self.muted = self.muted.max(other.muted);
@@ -37,7 +37,7 @@ impl Counted {
     }
 
     /// The counts since an earlier time.
-    pub fn since(&self, earlier: &Counted) -> Counts {
+    pub fn since(&self, earlier: &RowCounts) -> Counts {
         let (now, then) = (&self.messages, &earlier.messages);
         Counts {
             sent: now.sent.saturating_sub(then.sent),
@@ -59,12 +59,12 @@ impl Counted {
 pub fn put(
     group: &mut Group,
     window: &RowSlice,
-    earlier: &Counted,
+    earlier: &RowCounts,
     (time, is_sampled): (Nanos, bool),
 ) {
     // Where a part was traced, the rate is that of the sampling windows, which stand for more than their own time.
     let sampled = is_sampled.then(|| group.rate_sums.since(&earlier.rates).rate());
-    group.messages = Counted::of(group).since(earlier);
+    group.messages = RowCounts::of(group).since(earlier);
     group.one_way = window.one_way.summary();
     group.sched_gap = window.sched_gap.summary();
     group.segments = segments(&window.segments);

@@ -1,15 +1,15 @@
 //! The updates of a session, put together.
 
 use crate::bins::Bins;
-use crate::figures::{Counted, put};
-use crate::log::Log;
-use crate::messages::Messages;
+use crate::figures::{RowCounts, put};
+use crate::log::EventLog;
+use crate::messages::MessageStore;
 use crate::muted::MutedRows;
-use crate::running::Running;
+use crate::running::RunningSum;
 use crate::slice::{RowSlice, Slice, Update};
-use crate::timeline::{Block, Timeline};
+use crate::timeline::{BlockTimeline, TimelineBlock};
 use crate::united::United;
-use crate::window::Window;
+use crate::window::FigureWindow;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -31,12 +31,12 @@ struct CountsAt {
     at: Nanos,
     /// Time for which observation had paused until then.
     paused: Nanos,
-    rows: FxHashMap<GroupId, Counted>,
+    rows: FxHashMap<GroupId, RowCounts>,
 }
 
 impl CountsAt {
     fn of(snapshot: &Snapshot) -> CountsAt {
-        let rows = snapshot.groups.iter().map(|group| (group.id, Counted::of(group)));
+        let rows = snapshot.groups.iter().map(|group| (group.id, RowCounts::of(group)));
         CountsAt { at: snapshot.at, paused: snapshot.trust.paused, rows: rows.collect() }
     }
 
@@ -50,7 +50,7 @@ impl CountsAt {
 
 /// An equal part of a time, for a chart over time.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Column {
+pub struct TimeColumn {
     /// The column's beginning.
     pub from: Nanos,
     /// The column's end.
@@ -62,45 +62,46 @@ pub struct Column {
 /// The past of a session that a screen keeps: the newest snapshot, figures of several windows, distributions over hours in bounded
 /// memory, single messages, and a log.
 #[derive(Clone, Debug)]
-pub struct History {
+pub struct SessionHistory {
     latest: Arc<Snapshot>,
     /// Bytes that the timeline and the sums of windows may take.
     budget: usize,
-    timeline: Timeline,
+    timeline: BlockTimeline,
     united: United,
     /// The running sums of the windows that have a length, the shortest first.
-    running: [Running; 3],
-    since_start: Running,
-    since_mark: Option<(Running, CountsAt)>,
+    running: [RunningSum; 3],
+    since_start: RunningSum,
+    since_mark: Option<(RunningSum, CountsAt)>,
     counts: VecDeque<CountsAt>,
-    messages: Messages,
+    messages: MessageStore,
     topics: FxHashMap<TopicId, Box<str>>,
-    log: Log,
+    log: EventLog,
     muted: MutedRows,
 }
 
-impl Default for History {
-    fn default() -> History {
-        History::new(BUDGET)
+impl Default for SessionHistory {
+    fn default() -> SessionHistory {
+        SessionHistory::new(BUDGET)
     }
 }
 
-impl History {
+impl SessionHistory {
     /// Keeps figures over time in at most about `budget` bytes. The last minute and the sums of windows are kept in any case.
-    pub fn new(budget: usize) -> History {
-        let lengths = [Window::Second, Window::TenSeconds, Window::Minute].map(Window::length);
-        History {
+    pub fn new(budget: usize) -> SessionHistory {
+        let lengths = [FigureWindow::Second, FigureWindow::TenSeconds, FigureWindow::Minute]
+            .map(FigureWindow::length);
+        SessionHistory {
             latest: Arc::default(),
             budget,
-            timeline: Timeline::default(),
+            timeline: BlockTimeline::default(),
             united: United::default(),
-            running: lengths.map(Running::new),
-            since_start: Running::new(None),
+            running: lengths.map(RunningSum::new),
+            since_start: RunningSum::new(None),
             since_mark: None,
             counts: VecDeque::new(),
-            messages: Messages::new(MESSAGES),
+            messages: MessageStore::new(MESSAGES),
             topics: FxHashMap::default(),
-            log: Log::default(),
+            log: EventLog::default(),
             muted: MutedRows::default(),
         }
     }
@@ -141,7 +142,11 @@ impl History {
             rows.entry(self.united.root(row.group)).or_default().merge(row);
         }
         let (from, to) = (slice.from, slice.to.max(slice.from));
-        self.timeline.push(Block::pack(from, to, rows.iter().map(|(group, row)| (*group, row))));
+        self.timeline.push(TimelineBlock::pack(
+            from,
+            to,
+            rows.iter().map(|(group, row)| (*group, row)),
+        ));
         let marked = self.since_mark.as_mut().map(|(running, _)| running);
         let unending = std::iter::once(&mut self.since_start).chain(marked);
         for running in self.running.iter_mut().chain(unending) {
@@ -150,7 +155,7 @@ impl History {
             }
             running.leave(&self.timeline, to, &self.united);
         }
-        let starts: Vec<Nanos> = self.running.iter().filter_map(Running::from).collect();
+        let starts: Vec<Nanos> = self.running.iter().filter_map(RunningSum::from).collect();
         let room = self.budget.saturating_sub(self.sums());
         self.timeline.age(to, &starts, room, &self.united);
     }
@@ -170,7 +175,7 @@ impl History {
     fn sums(&self) -> usize {
         let marked = self.since_mark.iter().map(|(running, _)| running);
         let all = self.running.iter().chain([&self.since_start]).chain(marked);
-        all.map(Running::memory).fold(0, usize::saturating_add)
+        all.map(RunningSum::memory).fold(0, usize::saturating_add)
     }
 
     /// The memory that figures over time and the sums of windows take, in bytes.
@@ -185,7 +190,7 @@ impl History {
 
     /// Begins [`Window::SinceMark`] now.
     pub fn mark(&mut self) {
-        let mut running = Running::new(None);
+        let mut running = RunningSum::new(None);
         running.begin(self.latest.at);
         self.since_mark = Some((running, CountsAt::of(&self.latest)));
     }
@@ -197,27 +202,27 @@ impl History {
 
     /// From when to when the figures of a window are. A window is never longer than its name says, and shorter in the beginning. Without a
     /// mark, [`Window::SinceMark`] is the time since the beginning.
-    pub fn extent(&self, window: Window) -> (Nanos, Nanos) {
+    pub fn extent(&self, window: FigureWindow) -> (Nanos, Nanos) {
         let to = self.latest.at;
-        match self.running(window).filter(|_| window != Window::SinceStart) {
+        match self.running(window).filter(|_| window != FigureWindow::SinceStart) {
             Some(running) => (running.from().unwrap_or(to), to),
             None => (self.latest.since, to),
         }
     }
 
-    fn running(&self, window: Window) -> Option<&Running> {
+    fn running(&self, window: FigureWindow) -> Option<&RunningSum> {
         match window {
-            Window::Second => self.running.first(),
-            Window::TenSeconds => self.running.get(1),
-            Window::Minute => self.running.get(2),
-            Window::SinceStart => Some(&self.since_start),
-            Window::SinceMark => self.since_mark.as_ref().map(|(running, _)| running),
+            FigureWindow::Second => self.running.first(),
+            FigureWindow::TenSeconds => self.running.get(1),
+            FigureWindow::Minute => self.running.get(2),
+            FigureWindow::SinceStart => Some(&self.since_start),
+            FigureWindow::SinceMark => self.since_mark.as_ref().map(|(running, _)| running),
         }
     }
 
     /// The counts of the rows when a window began; `None` if none are kept from before.
-    fn counts_before(&self, window: Window) -> Option<&CountsAt> {
-        if window == Window::SinceMark {
+    fn counts_before(&self, window: FigureWindow) -> Option<&CountsAt> {
+        if window == FigureWindow::SinceMark {
             return self.since_mark.as_ref().map(|(_, counts)| counts);
         }
         let (from, _) = self.extent(window);
@@ -226,8 +231,9 @@ impl History {
 
     /// The newest snapshot with the figures of a window: of each row the one-way latency, the scheduling gap, the segments, the rates,
     /// the counts of messages and the coverage. Bytes, verdicts, tails, processes and trust are of all the time since the beginning.
-    pub fn snapshot(&self, window: Window) -> Arc<Snapshot> {
-        let Some(running) = self.running(window).filter(|_| window != Window::SinceStart) else {
+    pub fn snapshot(&self, window: FigureWindow) -> Arc<Snapshot> {
+        let Some(running) = self.running(window).filter(|_| window != FigureWindow::SinceStart)
+        else {
             return Arc::clone(&self.latest);
         };
         let (from, to) = self.extent(window);
@@ -250,12 +256,12 @@ impl History {
     }
 
     /// The deliveries of a row in a window; `None` if there are none.
-    pub fn row(&self, group: GroupId, window: Window) -> Option<&RowSlice> {
+    pub fn row(&self, group: GroupId, window: FigureWindow) -> Option<&RowSlice> {
         self.running(window).or(Some(&self.since_start))?.row(group)
     }
 
     /// The one-way latencies of a row in a window.
-    pub fn one_way(&self, group: GroupId, window: Window) -> Bins {
+    pub fn one_way(&self, group: GroupId, window: FigureWindow) -> Bins {
         self.row(group, window).map(|row| row.one_way.clone()).unwrap_or_default()
     }
 
@@ -266,14 +272,14 @@ impl History {
         group: GroupId,
         (from, to): (Nanos, Nanos),
         columns: usize,
-    ) -> Vec<Column> {
+    ) -> Vec<TimeColumn> {
         let span = u128::from((to - from).0);
         let edge = |at: usize| {
             let part = span.saturating_mul(at as u128).checked_div(columns.max(1) as u128);
             from + Nanos(u64::try_from(part.unwrap_or(0)).unwrap_or(u64::MAX))
         };
-        let mut all: Vec<Column> = (0..columns)
-            .map(|at| Column {
+        let mut all: Vec<TimeColumn> = (0..columns)
+            .map(|at| TimeColumn {
                 from: edge(at),
                 to: edge(at.saturating_add(1)),
                 one_way: Bins::default(),
@@ -295,14 +301,14 @@ impl History {
     /// The deliveries of a row in a block: its own, and those of rows that have turned out to be a part of it.
     pub(crate) fn of_row<'a>(
         &'a self,
-        block: &'a Block,
+        block: &'a TimelineBlock,
         group: GroupId,
     ) -> impl Iterator<Item = RowSlice> + 'a {
         self.united.parts(group).filter_map(|part| block.row(part))
     }
 
     /// The blocks of deliveries from a time on, the oldest first.
-    pub(crate) fn blocks_from(&self, from: Nanos) -> impl Iterator<Item = &Block> + '_ {
+    pub(crate) fn blocks_from(&self, from: Nanos) -> impl Iterator<Item = &TimelineBlock> + '_ {
         self.timeline.blocks_from(from)
     }
 
@@ -313,7 +319,7 @@ impl History {
     }
 
     /// Single messages.
-    pub fn messages(&self) -> &Messages {
+    pub fn messages(&self) -> &MessageStore {
         &self.messages
     }
 
@@ -328,7 +334,7 @@ impl History {
     }
 
     /// The log of what has happened.
-    pub fn log(&self) -> &Log {
+    pub fn log(&self) -> &EventLog {
         &self.log
     }
 
@@ -368,8 +374,8 @@ mod tests {
         }
     }
 
-    fn filled(latencies: &[Vec<u64>]) -> History {
-        let mut history = History::default();
+    fn filled(latencies: &[Vec<u64>]) -> SessionHistory {
+        let mut history = SessionHistory::default();
         let mut delivered = 0;
         for (number, latencies) in (0..).zip(latencies) {
             delivered += latencies.len() as u64;
@@ -386,7 +392,7 @@ mod tests {
             latencies in prop::collection::vec(prop::collection::vec(0u64..1_000_000, 0..4), 1..400),
         ) {
             let history = filled(&latencies);
-            for window in Window::ALL {
+            for window in FigureWindow::ALL {
                 let (from, to) = history.extent(window);
                 prop_assert!(window.length().is_none_or(|length| to - from <= length));
                 let first = usize::try_from(from.0 / QUARTER).unwrap();
@@ -402,7 +408,7 @@ mod tests {
             latencies in prop::collection::vec(prop::collection::vec(0u64..1_000_000, 0..4), 1..400), columns in 1usize..90,
         ) {
             let history = filled(&latencies);
-            let (from, to) = history.extent(Window::SinceStart);
+            let (from, to) = history.extent(FigureWindow::SinceStart);
             let all = history.over_time(GroupId(1), (from, to), columns);
             prop_assert_eq!(all.len(), columns);
             let counted: u64 = all.iter().map(|column| column.one_way.count()).sum();
@@ -415,26 +421,29 @@ mod tests {
         let mut history = filled(&[vec![10; 4], vec![10; 4]]);
         history.mark();
         assert_eq!(history.marked(), Some(Nanos(2 * QUARTER)));
-        assert_eq!(history.one_way(GroupId(1), Window::SinceMark).count(), 0);
+        assert_eq!(history.one_way(GroupId(1), FigureWindow::SinceMark).count(), 0);
         history.add(update(2, 9, &[70]));
-        let snapshot = history.snapshot(Window::SinceMark);
+        let snapshot = history.snapshot(FigureWindow::SinceMark);
         assert_eq!(
             (snapshot.groups[0].messages.delivered, snapshot.groups[0].one_way.p50),
             (1, Nanos(70))
         );
-        assert_eq!(history.extent(Window::SinceMark), (Nanos(2 * QUARTER), Nanos(3 * QUARTER)));
-        assert_eq!(history.snapshot(Window::SinceStart).groups[0].messages.delivered, 9);
+        assert_eq!(
+            history.extent(FigureWindow::SinceMark),
+            (Nanos(2 * QUARTER), Nanos(3 * QUARTER))
+        );
+        assert_eq!(history.snapshot(FigureWindow::SinceStart).groups[0].messages.delivered, 9);
     }
 
     #[test]
     fn a_small_budget_costs_the_past_and_no_figure_of_now() {
-        let mut history = History::new(20_000);
+        let mut history = SessionHistory::new(20_000);
         for number in 0..400 {
             history.add(update(number, (number + 1) * 2, &[number, 1_000 * number]));
         }
-        let (from, to) = history.extent(Window::Minute);
+        let (from, to) = history.extent(FigureWindow::Minute);
         assert!(history.reaches_back() >= to - from);
-        let second = history.one_way(GroupId(1), Window::Second);
+        let second = history.one_way(GroupId(1), FigureWindow::Second);
         assert_eq!(second.count(), 8);
     }
 }

@@ -7,17 +7,17 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`Collector`] | gathers deliveries, and hands them out with each snapshot |
+//! | [`DeliveryCollector`] | gathers deliveries, and hands them out with each snapshot |
 //! | [`Slice`] | what was delivered between two snapshots |
 //! | [`Bins`] | counts of times in logarithmic bins |
-//! | [`History`] | the updates of a session, put together |
+//! | [`SessionHistory`] | the updates of a session, put together |
 //! | `timeline`, `running` | slices of many hours, packed; the sums of those of a window |
 //! | `united` | rows that have turned out to be a part of another one |
 //! | [`watch`] | conditions on what happens, for a flight recorder |
-//! | [`Window`] | the time that figures are of |
+//! | [`FigureWindow`] | the time that figures are of |
 //! | [`Second`] | what a row delivered second by second |
-//! | [`Messages`] | single messages that are kept whole |
-//! | [`Log`] | what has happened |
+//! | [`MessageStore`] | single messages that are kept whole |
+//! | [`EventLog`] | what has happened |
 //!
 //! Time is an argument everywhere; nothing here reads a clock or does I/O.
 
@@ -40,10 +40,10 @@ pub mod watch;
 mod window;
 
 pub use bins::Bins;
-pub use collector::Collector;
-pub use history::{Column, History};
-pub use log::{Log, LogEntry, LogEvent};
-pub use messages::{Message, MessageFate, Messages};
+pub use collector::DeliveryCollector;
+pub use history::{SessionHistory, TimeColumn};
+pub use log::{EventLog, LogEntry, LogEvent};
+pub use messages::{KeptMessage, MessageFate, MessageStore};
 pub use seconds::Second;
 pub use slice::{RowSlice, SegmentSlice, Slice, Update};
-pub use window::Window;
+pub use window::FigureWindow;

@@ -22,7 +22,7 @@ pub enum MessageFate {
 
 /// A message that is kept whole.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Message {
+pub struct KeptMessage {
     /// The message's legs, as far as it came.
     pub delivery: Arc<Delivery>,
     /// The message's one-way latency; `None` if it is not known.
@@ -33,7 +33,7 @@ pub struct Message {
     pub fate: MessageFate,
 }
 
-impl Message {
+impl KeptMessage {
     /// The row.
     pub fn group(&self) -> GroupId {
         self.delivery.group
@@ -55,7 +55,10 @@ impl Message {
     fn bytes(&self) -> usize {
         let hops = self.delivery.legs.iter().flat_map(|leg| [&leg.chain, &leg.before]);
         let hops = hops.map(|hops| size_of_val(hops.as_slice()));
-        hops.fold(size_of::<Message>().saturating_add(size_of::<Delivery>()), usize::saturating_add)
+        hops.fold(
+            size_of::<KeptMessage>().saturating_add(size_of::<Delivery>()),
+            usize::saturating_add,
+        )
     }
 
     /// The flow of its first leg.
@@ -76,31 +79,31 @@ const ROWS: usize = 1_024;
 #[derive(Clone, Debug, Default)]
 struct OfRow {
     /// The slowest first.
-    slowest: VecDeque<Message>,
+    slowest: VecDeque<KeptMessage>,
     /// The newest first, as in the other lists.
-    latest: VecDeque<Message>,
-    undelivered: VecDeque<Message>,
-    aside: VecDeque<Message>,
+    latest: VecDeque<KeptMessage>,
+    undelivered: VecDeque<KeptMessage>,
+    aside: VecDeque<KeptMessage>,
     /// The memory that all of them take, in bytes. A message that is in two lists counts twice.
     bytes: usize,
 }
 
 /// Single messages by row, a bounded number of each kind and in bounded memory.
 #[derive(Clone, Debug)]
-pub struct Messages {
+pub struct MessageStore {
     rows: FxHashMap<GroupId, OfRow>,
     bytes: usize,
     budget: usize,
 }
 
-impl Messages {
+impl MessageStore {
     /// Keeps messages in at most about `budget` bytes. Beyond them, the row whose messages take most gives up some.
-    pub(crate) fn new(budget: usize) -> Messages {
-        Messages { rows: FxHashMap::default(), bytes: 0, budget }
+    pub(crate) fn new(budget: usize) -> MessageStore {
+        MessageStore { rows: FxHashMap::default(), bytes: 0, budget }
     }
 
     /// Adds a message of a row, which ended after those that were added before.
-    pub(crate) fn add(&mut self, group: GroupId, message: Message) {
+    pub(crate) fn add(&mut self, group: GroupId, message: KeptMessage) {
         if self.rows.len() >= ROWS && !self.rows.contains_key(&group) {
             return;
         }
@@ -134,41 +137,41 @@ impl Messages {
     }
 
     /// The slowest messages of a row since the beginning, the slowest first.
-    pub fn slowest(&self, group: GroupId) -> impl Iterator<Item = &Message> + '_ {
+    pub fn slowest(&self, group: GroupId) -> impl Iterator<Item = &KeptMessage> + '_ {
         self.rows.get(&group).into_iter().flat_map(|row| &row.slowest)
     }
 
     /// Some of the latest delivered messages of a row, the newest first: at high rates a sample.
-    pub fn latest(&self, group: GroupId) -> impl Iterator<Item = &Message> + '_ {
+    pub fn latest(&self, group: GroupId) -> impl Iterator<Item = &KeptMessage> + '_ {
         self.rows.get(&group).into_iter().flat_map(|row| &row.latest)
     }
 
     /// The latest messages of a row that were not seen to be delivered, the newest first.
-    pub fn undelivered(&self, group: GroupId) -> impl Iterator<Item = &Message> + '_ {
+    pub fn undelivered(&self, group: GroupId) -> impl Iterator<Item = &KeptMessage> + '_ {
         self.rows.get(&group).into_iter().flat_map(|row| &row.undelivered)
     }
 
     /// The latest messages of a row that are in no latency, the newest first.
-    pub fn aside(&self, group: GroupId) -> impl Iterator<Item = &Message> + '_ {
+    pub fn aside(&self, group: GroupId) -> impl Iterator<Item = &KeptMessage> + '_ {
         self.rows.get(&group).into_iter().flat_map(|row| &row.aside)
     }
 
     /// The kept message on the connection of this one's first leg that began last before it.
-    pub fn before(&self, message: &Message) -> Option<&Message> {
+    pub fn before(&self, message: &KeptMessage) -> Option<&KeptMessage> {
         self.neighbours(message)
             .filter(|one| order(one) < order(message))
             .max_by_key(|one| order(one))
     }
 
     /// The kept message on the connection of this one's first leg that began first after it.
-    pub fn after(&self, message: &Message) -> Option<&Message> {
+    pub fn after(&self, message: &KeptMessage) -> Option<&KeptMessage> {
         self.neighbours(message)
             .filter(|one| order(one) > order(message))
             .min_by_key(|one| order(one))
     }
 
     /// All kept messages on the connection of a message's first leg.
-    fn neighbours(&self, message: &Message) -> impl Iterator<Item = &Message> + '_ {
+    fn neighbours(&self, message: &KeptMessage) -> impl Iterator<Item = &KeptMessage> + '_ {
         let flow = message.flow();
         let lists = self.rows.values().flat_map(|row| {
             [&row.slowest, &row.latest, &row.undelivered, &row.aside].into_iter().flatten()
@@ -178,15 +181,15 @@ impl Messages {
 }
 
 /// Messages of a connection are ordered by when they began, and equal times by their numbers.
-fn order(message: &Message) -> (Nanos, u64) {
+fn order(message: &KeptMessage) -> (Nanos, u64) {
     (message.began(), message.delivery.message.0)
 }
 
 /// A list of a row, where a message belongs in it, and how many it may have.
-type Place = (fn(&mut OfRow) -> &mut VecDeque<Message>, usize, usize);
+type ListPlace = (fn(&mut OfRow) -> &mut VecDeque<KeptMessage>, usize, usize);
 
 impl OfRow {
-    fn add(&mut self, message: Message) {
+    fn add(&mut self, message: KeptMessage) {
         match message.fate {
             MessageFate::Undelivered { .. } => {
                 self.insert((|row| &mut row.undelivered, 0, UNDELIVERED), message);
@@ -201,7 +204,7 @@ impl OfRow {
     }
 
     /// Inserts a message into a list, and drops the last one if there are too many.
-    fn insert(&mut self, (list_of, at, limit): Place, message: Message) {
+    fn insert(&mut self, (list_of, at, limit): ListPlace, message: KeptMessage) {
         if at >= limit {
             return;
         }
@@ -219,7 +222,7 @@ impl OfRow {
             let at = self.slowest.partition_point(|one| one.one_way >= message.one_way);
             self.insert((|row| &mut row.slowest, at, SLOWEST), message);
         }
-        let newer = |list: &VecDeque<Message>, message: &Message| {
+        let newer = |list: &VecDeque<KeptMessage>, message: &KeptMessage| {
             list.partition_point(|one| one.ended() >= message.ended())
         };
         for message in other.latest {
@@ -251,21 +254,21 @@ mod tests {
     use wirelap_events::MessageId;
     use wirelap_test_support::delivered::{delivery, leg};
 
-    fn message(id: u64, group: u32, one_way: u64) -> Message {
+    fn message(id: u64, group: u32, one_way: u64) -> KeptMessage {
         let leg = leg(&[(Stage::Send, id * 1_000), (Stage::Read, id * 1_000 + one_way)]);
         let delivery =
             Delivery { message: MessageId(id), group: GroupId(group), ..delivery([leg]) };
         let (one_way, fate) = (delivery.one_way(), MessageFate::Delivered);
-        Message { delivery: Arc::new(delivery), one_way, cause: None, fate }
+        KeptMessage { delivery: Arc::new(delivery), one_way, cause: None, fate }
     }
 
-    fn ids<'a>(messages: impl Iterator<Item = &'a Message>) -> Vec<u64> {
+    fn ids<'a>(messages: impl Iterator<Item = &'a KeptMessage>) -> Vec<u64> {
         messages.map(|message| message.delivery.message.0).collect()
     }
 
     #[test]
     fn beyond_the_budget_the_row_with_most_gives_up_some() {
-        let mut messages = Messages::new(40 * message(1, 1, 1).bytes());
+        let mut messages = MessageStore::new(40 * message(1, 1, 1).bytes());
         for id in 0..1_000 {
             let group = if id % 100 == 99 { 2 } else { 1 };
             messages.add(GroupId(group), message(id, group, 1_000 - id % 7));
@@ -282,7 +285,7 @@ mod tests {
 
     #[test]
     fn the_messages_of_a_part_are_among_those_of_the_whole() {
-        let mut messages = Messages::new(usize::MAX);
+        let mut messages = MessageStore::new(usize::MAX);
         for id in 0..20 {
             let group = u32::try_from(id % 2).unwrap();
             messages.add(GroupId(group), message(id, group, 500 - id));

@@ -1,27 +1,27 @@
 //! The windows of rows that are muted: as they were when that began.
 
-use crate::window::Window;
+use crate::window::FigureWindow;
 use rustc_hash::FxHashMap;
 use wirelap_correlate::{Group, Snapshot};
 use wirelap_events::GroupId;
 
 /// The rows that are muted, with the figures that they had in each window before.
 #[derive(Clone, Debug, Default)]
-pub struct MutedRows(FxHashMap<GroupId, Vec<(Window, Group)>>);
+pub struct MutedRows(FxHashMap<GroupId, Vec<(FigureWindow, Group)>>);
 
 impl MutedRows {
     /// Takes in the newest snapshot. `figures` are those of a row in a window before it; `None` if it was not there.
     pub fn update(
         &mut self,
         newest: &Snapshot,
-        figures: impl Fn(Window) -> std::sync::Arc<Snapshot>,
+        figures: impl Fn(FigureWindow) -> std::sync::Arc<Snapshot>,
     ) {
         let muted = |id: GroupId| newest.groups.iter().any(|one| one.id == id && one.is_muted());
         self.0.retain(|id, _| muted(*id));
         let mut new =
             newest.groups.iter().filter(|one| one.is_muted() && !self.0.contains_key(&one.id));
         let Some(_) = new.next() else { return };
-        let windows = Window::ALL.map(|window| (window, figures(window)));
+        let windows = FigureWindow::ALL.map(|window| (window, figures(window)));
         let ids = newest.groups.iter().filter(|one| one.is_muted()).map(|one| one.id);
         for id in ids.collect::<Vec<_>>() {
             let of = |snapshot: &Snapshot| snapshot.groups.iter().find(|one| one.id == id).cloned();
@@ -31,7 +31,7 @@ impl MutedRows {
     }
 
     /// Puts the figures of a muted row into it that it had in a window. Returns whether it is muted.
-    pub fn put(&self, group: &mut Group, window: Window) -> bool {
+    pub fn put(&self, group: &mut Group, window: FigureWindow) -> bool {
         let Some(all) = self.0.get(&group.id) else { return false };
         if let Some((_, then)) = all.iter().find(|(of, _)| *of == window) {
             group.messages = then.messages;

@@ -1,7 +1,7 @@
 //! The sum of the blocks of a window, kept up to date instead of added anew.
 
 use crate::slice::RowSlice;
-use crate::timeline::{Block, Timeline};
+use crate::timeline::{BlockTimeline, TimelineBlock};
 use crate::united::United;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -26,7 +26,7 @@ struct Sum {
 
 /// The sum of the blocks of a window.
 #[derive(Clone, Debug, Default)]
-pub struct Running {
+pub struct RunningSum {
     rows: FxHashMap<GroupId, Sum>,
     /// The length; `None` if slices never leave.
     length: Option<Nanos>,
@@ -34,10 +34,10 @@ pub struct Running {
     from: Option<Nanos>,
 }
 
-impl Running {
+impl RunningSum {
     /// An empty window.
-    pub fn new(length: Option<Nanos>) -> Running {
-        Running { length, ..Running::default() }
+    pub fn new(length: Option<Nanos>) -> RunningSum {
+        RunningSum { length, ..RunningSum::default() }
     }
 
     /// The window begins at a time, whenever its first slice does.
@@ -63,7 +63,7 @@ impl Running {
     }
 
     /// Removes the blocks that do not belong to a window that ends at `to`, which is the end of the newest block. That one stays in any case.
-    pub fn leave(&mut self, timeline: &Timeline, to: Nanos, united: &United) {
+    pub fn leave(&mut self, timeline: &BlockTimeline, to: Nanos, united: &United) {
         let Some(length) = self.length else { return };
         let mut from = self.from;
         let mut blocks = timeline.blocks_from(from.unwrap_or_default()).peekable();
@@ -77,7 +77,7 @@ impl Running {
         self.from = from;
     }
 
-    fn remove(&mut self, block: &Block, united: &United) {
+    fn remove(&mut self, block: &TimelineBlock, united: &United) {
         for row in block.rows() {
             let group = united.root(row.group);
             let Some(sum) = self.rows.get_mut(&group) else { continue };
@@ -107,7 +107,7 @@ impl Running {
     pub fn memory(&self) -> usize {
         let limits = |sum: &Sum| sum.limits.capacity().saturating_mul(size_of::<SliceLimits>());
         let rows = self.rows.values().map(|sum| sum.row.bytes().saturating_add(limits(sum)));
-        rows.fold(size_of::<Running>(), usize::saturating_add)
+        rows.fold(size_of::<RunningSum>(), usize::saturating_add)
     }
 }
 

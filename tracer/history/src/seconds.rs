@@ -1,9 +1,9 @@
 //! The deliveries of a row second by second, for the comparison of two times or two rows.
 
 use crate::bins::Bins;
-use crate::history::History;
+use crate::history::SessionHistory;
 use crate::slice::RowSlice;
-use crate::timeline::Block;
+use crate::timeline::TimelineBlock;
 use wirelap_events::{GroupId, Nanos, Saturate, Segment};
 
 const SECOND: u64 = 1_000_000_000;
@@ -26,7 +26,7 @@ pub struct Second {
 }
 
 impl Second {
-    fn begin(block: &Block) -> Second {
+    fn begin(block: &TimelineBlock) -> Second {
         Second { from: block.from, to: block.to, ..Second::default() }
     }
 
@@ -50,7 +50,7 @@ impl Second {
     }
 }
 
-impl History {
+impl SessionHistory {
     /// The deliveries of a row in each second between two times, the oldest first; seconds without deliveries are included.
     pub fn seconds(&self, group: GroupId, (from, to): (Nanos, Nanos)) -> Vec<Second> {
         let inside = self.blocks_from(from).filter(|block| block.to <= to);
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn every_second_is_there_once_young_or_old() {
-        let mut history = History::default();
+        let mut history = SessionHistory::default();
         for number in 0..4 * 100 {
             let latencies: &[u64] = if number % 40 < 4 { &[] } else { &[1_000, 3_000] };
             history.add(update(number, latencies));

@@ -1,7 +1,7 @@
 //! The deliveries of a short time.
 
 use crate::bins::Bins;
-use crate::messages::Message;
+use crate::messages::KeptMessage;
 use std::sync::Arc;
 use wirelap_correlate::Snapshot;
 use wirelap_events::{GroupId, Nanos, Saturate, Segment, TopicId};
@@ -25,7 +25,7 @@ pub struct Slice {
     /// The rows that had deliveries.
     pub rows: Vec<RowSlice>,
     /// Some of the messages, whole.
-    pub messages: Vec<Message>,
+    pub messages: Vec<KeptMessage>,
     /// Names of topics that were not named before.
     pub topics: Vec<(TopicId, Box<str>)>,
 }

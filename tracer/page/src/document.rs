@@ -12,7 +12,7 @@ use crate::sections;
 use crate::subject::{File, Subjects};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use wirelap_events::human::is_unsafe;
-use wirelap_report::explain::Options;
+use wirelap_report::explain::ExplainOptions;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -21,7 +21,7 @@ const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /// One self-contained HTML document about the reports of one or several runs. It loads nothing and runs nothing.
-pub fn page(files: &[File<'_>], options: Options) -> String {
+pub fn page(files: &[File<'_>], options: ExplainOptions) -> String {
     let subjects = Subjects::of(files);
     let sections = sections::all(&subjects, options.worst);
     let title = title(&subjects);

@@ -28,4 +28,4 @@ mod write;
 
 pub use document::page;
 pub use subject::File;
-pub use wirelap_report::explain::Options;
+pub use wirelap_report::explain::ExplainOptions;

@@ -22,7 +22,7 @@ pub struct Study {
     /// Versions of libraries and brokers.
     pub versions: BTreeMap<String, String>,
     /// The methods of measurement.
-    pub method: Method,
+    pub method: StudyMethods,
     baselines: Baselines,
     latency_us: BTreeMap<String, BTreeMap<String, PublishedLatency>>,
     throughput: BTreeMap<String, BTreeMap<String, BTreeMap<String, ReportedRate>>>,
@@ -30,7 +30,7 @@ pub struct Study {
 
 /// The methods by which a study measured.
 #[derive(Deserialize)]
-pub struct Method {
+pub struct StudyMethods {
     /// Latency.
     pub latency: String,
     /// Throughput.

@@ -2,7 +2,7 @@
 //! quantiles.
 
 use wirelap_correlate::Histogram;
-use wirelap_report::{Distribution, RttHalf, RunResult};
+use wirelap_report::{DistributionSummary, RttHalf, RunResult};
 
 /// Points of a curve: enough for a smooth line.
 const POINTS: u32 = 160;
@@ -12,7 +12,7 @@ pub const SHOWN: f64 = 0.999;
 
 /// The kind of latency that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measure {
+pub enum LatencyKind {
     /// One-way latency on the wire.
     OneWay,
     /// Half the round trip: all that an untraced result has.
@@ -22,7 +22,7 @@ pub enum Measure {
 /// The latencies of a result.
 pub struct Latencies {
     /// The kind of the latencies.
-    pub measure: Measure,
+    pub measure: LatencyKind,
     /// True if the whole distribution is known, not only quantiles.
     pub is_whole: bool,
     /// Number of messages.
@@ -88,7 +88,7 @@ fn whole(result: &RunResult) -> Option<Latencies> {
         (below as f64 / count.max(1) as f64, value as f64)
     });
     let steps: Vec<(f64, f64)> = steps.collect();
-    (count > 0).then_some(Latencies { measure: Measure::OneWay, is_whole: true, count, steps })
+    (count > 0).then_some(Latencies { measure: LatencyKind::OneWay, is_whole: true, count, steps })
 }
 
 fn quantiles(result: &RunResult) -> Option<Latencies> {
@@ -102,12 +102,12 @@ fn quantiles(result: &RunResult) -> Option<Latencies> {
             .zip(times.map(|ns| ns as f64))
             .collect(),
     };
-    let Distribution { count, min, p50, p90, p99, p999, max } = latency.one_way_ns;
+    let DistributionSummary { count, min, p50, p90, p99, p999, max } = latency.one_way_ns;
     if count > 0 {
-        return Some(of(Measure::OneWay, count, [min, p50, p90, p99, p999, max]));
+        return Some(of(LatencyKind::OneWay, count, [min, p50, p90, p99, p999, max]));
     }
     let RttHalf { count, min, p50, p90, p99, p999, max, .. } = latency.rtt_half_ns?;
-    (count > 0).then(|| of(Measure::RttHalf, count, [min, p50, p90, p99, p999, max]))
+    (count > 0).then(|| of(LatencyKind::RttHalf, count, [min, p50, p90, p99, p999, max]))
 }
 
 #[cfg(test)]
@@ -144,9 +144,9 @@ mod tests {
         result.repetitions[0].histograms.one_way_ns = Some("damaged".into());
         assert!(Latencies::of(&result).is_none());
         result.latency.one_way_ns =
-            Distribution { count: 9, p50: 5, max: 9, ..Distribution::default() };
+            DistributionSummary { count: 9, p50: 5, max: 9, ..DistributionSummary::default() };
         let latencies = Latencies::of(&result).unwrap();
-        assert!(!latencies.is_whole && latencies.measure == Measure::OneWay);
+        assert!(!latencies.is_whole && latencies.measure == LatencyKind::OneWay);
         assert!((latencies.quantile(0.5) - 5.0).abs() < 1e-9);
     }
 }

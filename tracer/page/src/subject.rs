@@ -8,7 +8,7 @@ use crate::chart::look::Look;
 use maud::{Markup, PreEscaped, html};
 use naming::{Naming, unique};
 use std::collections::BTreeMap;
-use wirelap_report::explain::Participants;
+use wirelap_report::explain::PathNames;
 use wirelap_report::{RunReport, RunResult};
 
 /// A report and the name by which the page calls it, such as its file's.
@@ -49,8 +49,8 @@ impl Subject<'_> {
     }
 
     /// The names of who takes part in it.
-    pub fn participants(&self) -> Participants<'_> {
-        Participants::of(self.result, self.report.scenario.pacing)
+    pub fn participants(&self) -> PathNames<'_> {
+        PathNames::of(self.result, self.report.scenario.pacing)
     }
 }
 

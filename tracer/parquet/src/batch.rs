@@ -9,16 +9,16 @@ use wirelap_events::{
 
 /// Successive deliveries.
 #[derive(Debug, Default)]
-pub struct Batch {
+pub struct RowBatch {
     /// A row for each delivery.
-    pub rows: Vec<Row>,
+    pub rows: Vec<DeliveryRow>,
     /// Times by leg, segment and cause that the deliveries spent, those of the first row first.
-    pub spent: Vec<Spent>,
+    pub spent: Vec<CauseTime>,
 }
 
 /// A delivery.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct DeliveryRow {
     /// The index of its origin.
     pub origin: usize,
     pub status: SampleStatus,
@@ -26,12 +26,12 @@ pub struct Row {
     pub stamp: Option<Stamp>,
     pub topic: Option<TopicId>,
     pub payload_len: u64,
-    /// The beginning of the time of [`Row::one_way`].
+    /// The beginning of the time of [`DeliveryRow::one_way`].
     pub begins: Option<Nanos>,
     /// Known if the delivery was followed.
     pub one_way: Option<Nanos>,
     pub legs: ArrayVec<RowLeg, MAX_LEGS>,
-    /// The number of its entries in [`Batch::spent`].
+    /// The number of its entries in [`RowBatch::spent`].
     pub spent: usize,
 }
 
@@ -53,7 +53,7 @@ pub struct RowLeg {
 
 /// Time that a delivery spent on a cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spent {
+pub struct CauseTime {
     /// 0 for the first leg.
     pub leg: usize,
     pub segment: Segment,
@@ -62,29 +62,33 @@ pub struct Spent {
 }
 
 /// Collects the parts of one delivery's time, with one entry for each leg, segment and cause.
-struct Parts<'a> {
-    all: &'a mut Vec<Spent>,
+struct TimeParts<'a> {
+    all: &'a mut Vec<CauseTime>,
     /// The index of the delivery's first entry.
     first: usize,
 }
 
-impl BlameSink for Parts<'_> {
+impl BlameSink for TimeParts<'_> {
     fn part(&mut self, part: BlamedPart<'_>) {
         let BlamedPart { leg, segment, cause, time, .. } = part;
         let own = self.all.get_mut(self.first..).unwrap_or_default();
-        let is_same =
-            |spent: &&mut Spent| (spent.leg, spent.segment, spent.cause) == (leg, segment, cause);
+        let is_same = |spent: &&mut CauseTime| {
+            (spent.leg, spent.segment, spent.cause) == (leg, segment, cause)
+        };
         match own.iter_mut().find(is_same) {
             Some(spent) => spent.time += time,
-            None => self.all.push(Spent { leg, segment, cause, time }),
+            None => self.all.push(CauseTime { leg, segment, cause, time }),
         }
     }
 }
 
-impl Batch {
+impl RowBatch {
     /// An empty batch with memory for as many rows.
-    pub fn with_capacity(rows: usize) -> Batch {
-        Batch { rows: Vec::with_capacity(rows), spent: Vec::with_capacity(rows.saturating_mul(16)) }
+    pub fn with_capacity(rows: usize) -> RowBatch {
+        RowBatch {
+            rows: Vec::with_capacity(rows),
+            spent: Vec::with_capacity(rows.saturating_mul(16)),
+        }
     }
 
     /// Adds a delivery.
@@ -92,12 +96,12 @@ impl Batch {
         let followed = status.is_followed();
         let first = self.spent.len();
         if followed {
-            blame(delivery, &mut Parts { all: &mut self.spent, first });
+            blame(delivery, &mut TimeParts { all: &mut self.spent, first });
         }
         let legs = delivery
             .segments()
             .map(|(index, segments)| row_leg(&delivery.legs[index], followed.then_some(segments)));
-        self.rows.push(Row {
+        self.rows.push(DeliveryRow {
             origin,
             status,
             message: delivery.message,

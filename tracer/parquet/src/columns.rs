@@ -2,7 +2,7 @@
 //!
 //! Times are whole nanoseconds in 64-bit integers, and their names end in `_ns`. A value that is not known is null.
 
-use crate::batch::{Batch, Row};
+use crate::batch::{DeliveryRow, RowBatch};
 use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, StringArray, StructArray,
 };
@@ -24,13 +24,13 @@ pub struct Names {
 }
 
 impl Names {
-    fn origin(&self, row: &Row) -> Option<&SampleOrigin> {
+    fn origin(&self, row: &DeliveryRow) -> Option<&SampleOrigin> {
         self.origins.get(row.origin)
     }
 }
 
-type Of<T> = Box<dyn Fn(&Row, &Names) -> Option<T> + Send>;
-type TextOf = Box<dyn for<'a> Fn(&'a Row, &'a Names) -> Option<Cow<'a, str>> + Send>;
+type Of<T> = Box<dyn Fn(&DeliveryRow, &Names) -> Option<T> + Send>;
+type TextOf = Box<dyn for<'a> Fn(&'a DeliveryRow, &'a Names) -> Option<Cow<'a, str>> + Send>;
 
 /// The functions that make the values of a column.
 enum Values {
@@ -52,14 +52,14 @@ pub struct ColumnDescription {
 }
 
 /// A column.
-pub struct Column {
+pub struct TableColumn {
     pub name: String,
     values: Values,
 }
 
 /// The columns of a file, in order.
 pub fn columns() -> Vec<ColumnDescription> {
-    let describe = |column: &Column| ColumnDescription {
+    let describe = |column: &TableColumn| ColumnDescription {
         name: column.name.clone(),
         kind: match column.values {
             Values::Integer(_) => "BIGINT",
@@ -72,7 +72,7 @@ pub fn columns() -> Vec<ColumnDescription> {
     all().iter().map(describe).collect()
 }
 
-impl Column {
+impl TableColumn {
     /// The column's field in the schema.
     pub fn field(&self) -> Field {
         let kind = match self.values {
@@ -86,7 +86,7 @@ impl Column {
     }
 
     /// The column's values in a batch.
-    pub fn array(&self, batch: &Batch, names: &Names) -> ArrayRef {
+    pub fn array(&self, batch: &RowBatch, names: &Names) -> ArrayRef {
         let rows = || batch.rows.iter();
         match &self.values {
             Values::Integer(of) => {
@@ -106,23 +106,23 @@ impl Column {
 
 fn integer(
     name: impl Into<String>,
-    of: impl Fn(&Row, &Names) -> Option<i64> + Send + 'static,
-) -> Column {
-    Column { name: name.into(), values: Values::Integer(Box::new(of)) }
+    of: impl Fn(&DeliveryRow, &Names) -> Option<i64> + Send + 'static,
+) -> TableColumn {
+    TableColumn { name: name.into(), values: Values::Integer(Box::new(of)) }
 }
 
 fn text(
     name: impl Into<String>,
-    of: impl for<'a> Fn(&'a Row, &'a Names) -> Option<Cow<'a, str>> + Send + 'static,
-) -> Column {
-    Column { name: name.into(), values: Values::Text(Box::new(of)) }
+    of: impl for<'a> Fn(&'a DeliveryRow, &'a Names) -> Option<Cow<'a, str>> + Send + 'static,
+) -> TableColumn {
+    TableColumn { name: name.into(), values: Values::Text(Box::new(of)) }
 }
 
 fn flag(
     name: impl Into<String>,
-    of: impl Fn(&Row, &Names) -> Option<bool> + Send + 'static,
-) -> Column {
-    Column { name: name.into(), values: Values::Flag(Box::new(of)) }
+    of: impl Fn(&DeliveryRow, &Names) -> Option<bool> + Send + 'static,
+) -> TableColumn {
+    TableColumn { name: name.into(), values: Values::Flag(Box::new(of)) }
 }
 
 /// A number that is far below 2^63 in practice; the largest number otherwise.
@@ -135,32 +135,32 @@ fn time(time: Nanos) -> i64 {
 }
 
 /// All columns, in order.
-pub fn all() -> Vec<Column> {
+pub fn all() -> Vec<TableColumn> {
     let mut all = origin();
     all.extend(identity());
     for index in 0..MAX_LEGS {
         all.extend(ends_of_leg(index));
         all.extend(times_of_leg(index));
     }
-    all.push(Column { name: "spent".into(), values: Values::Spent });
+    all.push(TableColumn { name: "spent".into(), values: Values::Spent });
     all
 }
 
 /// The columns of a delivery's origin.
-fn origin() -> Vec<Column> {
-    let rate = |row: &Row, names: &Names| names.origin(row)?.rate_msg_per_s;
+fn origin() -> Vec<TableColumn> {
+    let rate = |row: &DeliveryRow, names: &Names| names.origin(row)?.rate_msg_per_s;
     vec![
         text("middleware", |row, names| Some(names.origin(row)?.middleware.as_str().into())),
         text("broker", |row, names| Some(names.origin(row)?.broker.as_deref()?.into())),
         text("variant", |row, names| Some(names.origin(row)?.variant.as_deref()?.into())),
         integer("trial_payload_bytes", |row, names| names.origin(row)?.payload_bytes.map(whole)),
-        Column { name: "rate_msg_per_s".into(), values: Values::Real(Box::new(rate)) },
+        TableColumn { name: "rate_msg_per_s".into(), values: Values::Real(Box::new(rate)) },
         integer("repetition", |row, names| names.origin(row)?.repetition.map(i64::from)),
     ]
 }
 
 /// The columns of a delivery's identity, and of the time that it took.
-fn identity() -> Vec<Column> {
+fn identity() -> Vec<TableColumn> {
     vec![
         text("status", |row, _| Some(row.status.name().into())),
         integer("message", |row, _| Some(whole(row.message.0))),
@@ -182,7 +182,7 @@ fn of_leg(index: usize, name: &str) -> String {
 }
 
 /// The connection of a leg and the threads at its ends.
-fn ends_of_leg(index: usize) -> Vec<Column> {
+fn ends_of_leg(index: usize) -> Vec<TableColumn> {
     let pid = |task: Option<TaskId>| task.map(|task| i64::from(task.pid.0)).filter(|&id| id != 0);
     let tid = |task: Option<TaskId>| task.map(|task| i64::from(task.tid.0)).filter(|&id| id != 0);
     let named = |name| of_leg(index, name);
@@ -206,7 +206,7 @@ fn ends_of_leg(index: usize) -> Vec<Column> {
 }
 
 /// The columns of the times at which a leg passed each stage, and of its time in each segment.
-fn times_of_leg(index: usize) -> Vec<Column> {
+fn times_of_leg(index: usize) -> Vec<TableColumn> {
     let stages = Stage::ALL.into_iter().map(|stage| {
         integer(of_leg(index, &format!("at_{}_ns", stage.name())), move |row, _| {
             row.legs.get(index)?.times.get(stage).map(time)
@@ -234,7 +234,7 @@ fn spent_item() -> Arc<Field> {
 }
 
 /// The times that each delivery spent, by cause. The cause of time that a segment takes anyway is null, as in the JSON.
-fn spent(batch: &Batch) -> ListArray {
+fn spent(batch: &RowBatch) -> ListArray {
     let all = || batch.spent.iter();
     let legs = all().map(|spent| i64::try_from(spent.leg.saturating_add(1)).ok());
     let segments = all().map(|spent| Some(spent.segment.name()));
@@ -261,9 +261,9 @@ mod tests {
 
     #[test]
     fn the_guide_has_every_column_and_its_type() {
-        let guide = include_str!("../../../docs/guide.md");
+        let guide = include_str!("../../../docs/guide/export.md");
         let (_, section) = guide.split_once("## Single messages").unwrap();
-        let (section, _) = section.split_once("\n## ").unwrap();
+        let section = section.split("\n## ").next().unwrap();
         for ColumnDescription { name, kind } in columns() {
             let shown = match name.strip_prefix("leg").and_then(|rest| rest.split_at_checked(1)) {
                 Some((leg, rest)) if rest.starts_with('_') && leg != "s" => format!("legN{rest}"),

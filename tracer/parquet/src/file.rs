@@ -8,8 +8,8 @@
 //!
 //! A row group is made in memory and written at once. Readers need the footer, which says where row groups begin.
 
-use crate::batch::Batch;
-use crate::columns::{self, Column, Names};
+use crate::batch::RowBatch;
+use crate::columns::{self, Names, TableColumn};
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use parquet::arrow::ArrowWriter;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 pub const GROUP: usize = 65_536;
 
 /// The output that a table is written to.
-pub trait Target: Write {
+pub trait TableTarget: Write {
     /// Removes what is behind `length` bytes. What is written next comes there.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ pub trait Target: Write {
     fn sync(&self) -> io::Result<()>;
 }
 
-impl Target for File {
+impl TableTarget for File {
     fn cut(&mut self, length: u64) -> io::Result<()> {
         self.set_len(length)?;
         self.seek(SeekFrom::Start(length)).map(drop)
@@ -56,32 +56,32 @@ pub struct ParquetFile<T> {
     file: T,
     /// The rows of a row group.
     group: usize,
-    columns: Vec<Column>,
+    columns: Vec<TableColumn>,
     schema: Arc<Schema>,
     /// Makes row groups in memory.
     writer: ArrowWriter<Vec<u8>>,
     /// The row groups in the file.
-    groups: Vec<Group>,
+    groups: Vec<RowGroup>,
     /// The content of the footer, once the library has ended the table, which it does once only.
     metadata: Option<ParquetMetaData>,
 }
 
 /// A row group that is in the file.
 #[derive(Clone, Copy, Debug)]
-struct Group {
+struct RowGroup {
     rows: usize,
     /// The length of the file with it.
     end: u64,
 }
 
-impl<T: Target> ParquetFile<T> {
+impl<T: TableTarget> ParquetFile<T> {
     /// A table without rows, which will be written to an empty file, with `group` rows in a row group.
     ///
     /// # Errors
     /// The library refuses the columns.
     pub fn new(file: T, group: usize) -> io::Result<ParquetFile<T>> {
         let columns = columns::all();
-        let fields: Vec<_> = columns.iter().map(Column::field).collect();
+        let fields: Vec<_> = columns.iter().map(TableColumn::field).collect();
         let schema = Arc::new(Schema::new(fields));
         let writer = ArrowWriter::try_new(Vec::new(), Arc::clone(&schema), Some(properties()))
             .map_err(refused)?;
@@ -92,7 +92,7 @@ impl<T: Target> ParquetFile<T> {
     ///
     /// # Errors
     /// A row group cannot be written. Nothing more can be added then.
-    pub fn add(&mut self, batch: &Batch, names: &Names) -> io::Result<()> {
+    pub fn add(&mut self, batch: &RowBatch, names: &Names) -> io::Result<()> {
         let arrays = self.columns.iter().map(|column| column.array(batch, names)).collect();
         let rows = RecordBatch::try_new(Arc::clone(&self.schema), arrays)
             .map_err(|error| refused(error.into()))?;
@@ -107,7 +107,7 @@ impl<T: Target> ParquetFile<T> {
         let bytes = self.take_bytes()?;
         self.file.write_all(&bytes)?;
         let end = self.end().saturating_add(bytes.len() as u64);
-        self.groups.push(Group { rows, end });
+        self.groups.push(RowGroup { rows, end });
         Ok(())
     }
 
@@ -168,7 +168,7 @@ impl<T: Target> ParquetFile<T> {
 }
 
 /// The footer of a file with the first row groups only.
-fn footer(all: &ParquetMetaData, groups: &[Group]) -> io::Result<Vec<u8>> {
+fn footer(all: &ParquetMetaData, groups: &[RowGroup]) -> io::Result<Vec<u8>> {
     let of = all.file_metadata();
     let rows: usize = groups.iter().fold(0, |sum, group| sum.saturating_add(group.rows));
     let file = FileMetaData::new(

@@ -12,7 +12,7 @@
 //! | `columns` | the columns: names, meaning, values |
 //! | `file` | a Parquet file that grows by whole row groups |
 //!
-//! The columns are those of `docs/guide.md`, section *Single messages*; a test compares them.
+//! The columns are those of `docs/guide/export.md`, section *Single messages*; a test compares them.
 
 // Numbers from a file or a packet may have any value, so plain arithmetic could overflow.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
@@ -23,4 +23,4 @@ mod file;
 mod sampler;
 
 pub use columns::{ColumnDescription, columns};
-pub use sampler::{Sampler, Written};
+pub use sampler::{Sampler, WrittenTable};

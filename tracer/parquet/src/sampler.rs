@@ -1,6 +1,6 @@
 //! Takes deliveries where they are made, and gives them to a thread that writes.
 
-use crate::batch::Batch;
+use crate::batch::RowBatch;
 use crate::columns::Names;
 use crate::file::{GROUP, ParquetFile};
 use std::collections::HashSet;
@@ -20,7 +20,7 @@ const BATCH: usize = 512;
 const QUEUE: usize = 32;
 
 /// The next task of the writing thread.
-enum Step {
+enum WriterTask {
     /// Rows of another origin follow; its index is one higher than that of the previous.
     Origin(SampleOrigin),
     /// Topics are numbered anew.
@@ -28,12 +28,12 @@ enum Step {
     /// The name of a topic.
     Topic(TopicId, String),
     /// Rows to write.
-    Rows(Batch),
+    Rows(RowBatch),
 }
 
 /// The result of writing the deliveries that were taken.
 #[derive(Debug)]
-pub struct Written {
+pub struct WrittenTable {
     /// The file, which is complete and can be read if `rows` is not 0 or there was no error. `None` if the thread has failed.
     pub file: Option<File>,
     /// The rows in the file.
@@ -47,9 +47,9 @@ pub struct Written {
 /// Takes deliveries, and writes them to a file on a thread of its own.
 #[derive(Debug)]
 pub struct Sampler {
-    steps: Option<SyncSender<Step>>,
+    steps: Option<SyncSender<WriterTask>>,
     thread: Option<JoinHandle<(File, u64, Option<io::Error>)>>,
-    batch: Batch,
+    batch: RowBatch,
     /// The number of origins so far.
     origins: usize,
     /// The topics whose names are known.
@@ -69,7 +69,7 @@ impl Sampler {
         Ok(Sampler {
             steps: Some(steps),
             thread: Some(thread),
-            batch: Batch::with_capacity(BATCH),
+            batch: RowBatch::with_capacity(BATCH),
             origins: 0,
             topics: HashSet::new(),
             taken: 0,
@@ -80,13 +80,13 @@ impl Sampler {
     pub fn forget_topics(&mut self) {
         self.send_batch();
         self.topics.clear();
-        self.send(Step::ForgetTopics);
+        self.send(WriterTask::ForgetTopics);
     }
 
     /// Adds an origin of deliveries, and returns its index.
     pub fn add_origin(&mut self, origin: SampleOrigin) -> usize {
         let index = self.origins;
-        self.send(Step::Origin(origin));
+        self.send(WriterTask::Origin(origin));
         self.origins = index.saturating_add(1);
         index
     }
@@ -99,7 +99,7 @@ impl Sampler {
     /// Takes the name of a topic.
     pub fn topic(&mut self, topic: TopicId, name: &[u8]) {
         if self.topics.insert(topic) {
-            self.send(Step::Topic(topic, String::from_utf8_lossy(name).into_owned()));
+            self.send(WriterTask::Topic(topic, String::from_utf8_lossy(name).into_owned()));
         }
     }
 
@@ -113,7 +113,7 @@ impl Sampler {
     }
 
     /// Writes what is left and completes the file.
-    pub fn finish(&mut self) -> Written {
+    pub fn finish(&mut self) -> WrittenTable {
         self.send_batch();
         // The thread ends when it has taken all steps.
         self.steps = None;
@@ -121,19 +121,19 @@ impl Sampler {
         let ended = self.thread.take().map(JoinHandle::join);
         let Some(Ok((file, rows, error))) = ended else {
             let why = "the thread that writes it has failed, which is a defect of wirelap";
-            return Written { file: None, rows: 0, taken, error: Some(io::Error::other(why)) };
+            return WrittenTable { file: None, rows: 0, taken, error: Some(io::Error::other(why)) };
         };
-        Written { file: Some(file), rows, taken, error }
+        WrittenTable { file: Some(file), rows, taken, error }
     }
 
     fn send_batch(&mut self) {
         if !self.batch.rows.is_empty() {
-            let batch = std::mem::replace(&mut self.batch, Batch::with_capacity(BATCH));
-            self.send(Step::Rows(batch));
+            let batch = std::mem::replace(&mut self.batch, RowBatch::with_capacity(BATCH));
+            self.send(WriterTask::Rows(batch));
         }
     }
 
-    fn send(&self, step: Step) {
+    fn send(&self, step: WriterTask) {
         if let Some(steps) = &self.steps {
             // If the thread has panicked, the end tells of it.
             let _ = steps.send(step);
@@ -142,16 +142,19 @@ impl Sampler {
 }
 
 /// Writes until there are no further steps. After an error, the rest is taken and dropped, so that the trace goes on.
-fn write(mut parquet: ParquetFile<File>, steps: &Receiver<Step>) -> (File, u64, Option<io::Error>) {
+fn write(
+    mut parquet: ParquetFile<File>,
+    steps: &Receiver<WriterTask>,
+) -> (File, u64, Option<io::Error>) {
     let mut names = Names::default();
     let mut error = None;
     for step in steps {
         match step {
-            Step::Origin(origin) => names.origins.push(origin),
-            Step::ForgetTopics => names.topics.clear(),
-            Step::Topic(topic, name) => drop(names.topics.insert(topic, name)),
-            Step::Rows(batch) if error.is_none() => error = parquet.add(&batch, &names).err(),
-            Step::Rows(_) => {}
+            WriterTask::Origin(origin) => names.origins.push(origin),
+            WriterTask::ForgetTopics => names.topics.clear(),
+            WriterTask::Topic(topic, name) => drop(names.topics.insert(topic, name)),
+            WriterTask::Rows(batch) if error.is_none() => error = parquet.add(&batch, &names).err(),
+            WriterTask::Rows(_) => {}
         }
     }
     parquet.finish(error)

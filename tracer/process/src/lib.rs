@@ -6,7 +6,7 @@
 //! | [`rights`] | capabilities and Landlock: which rights are kept, by which process, until when |
 //! | [`steward`] | the second process, which keeps the rights that this one gives up |
 //! | [`outputs`] | files: allowed first, created by the steward, named when they are complete |
-//! | [`Memory`] | a text that is remembered for the user from one start to the next |
+//! | [`RememberedText`] | a text that is remembered for the user from one start to the next |
 //! | [`output`], [`stdio`] | text to stdout and stderr, which does not block when nobody reads it |
 //! | [`signals`], [`catch_signals`] | SIGINT (Ctrl-C), SIGTERM, SIGHUP, and terminals that hang up |
 //! | [`service`] | what systemd is told of a service |
@@ -37,7 +37,7 @@ mod user;
 
 pub use failure::Failure;
 pub use interrupt::catch_signals;
-pub use memory::Memory;
+pub use memory::RememberedText;
 pub use memory_limit::{MemoryLimit, memory_limit};
 pub use outputs::Outputs;
 pub use signals::Signals;

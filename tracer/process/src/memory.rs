@@ -25,25 +25,25 @@ const MAX: u64 = 65_536;
 
 /// A remembered text, and where the next one is kept.
 #[derive(Debug)]
-pub struct Memory {
+pub struct RememberedText {
     path: PathBuf,
     text: Option<String>,
     outputs: Option<Outputs>,
 }
 
 /// The folder and text that were found below a base folder.
-struct Found {
+struct FoundText {
     folder: OwnedFd,
     text: Option<String>,
 }
 
-impl Memory {
+impl RememberedText {
     /// Looks up the file of this name and reads it. Must be called before rights are given up. With `outputs`, it is allowed to be
     /// replaced later.
     ///
     /// # Errors
     /// The user has no home folder, or a folder or the file cannot be opened, belongs to somebody else, or is a link.
-    pub fn open(name: &str, outputs: Option<&Outputs>) -> io::Result<Memory> {
+    pub fn open(name: &str, outputs: Option<&Outputs>) -> io::Result<RememberedText> {
         let user = if rustix::process::geteuid().is_root() { user::invoking() } else { None };
         let (base, below) = base(user).ok_or(Errno::NOENT)?;
         let found = as_user(user, || find(&base, &below, name))?;
@@ -51,7 +51,7 @@ impl Memory {
         if let Some(outputs) = outputs {
             outputs.allow_in(&path, found.folder, OsString::from(name))?;
         }
-        Ok(Memory { path, text: found.text, outputs: outputs.cloned() })
+        Ok(RememberedText { path, text: found.text, outputs: outputs.cloned() })
     }
 
     /// The path of the file, for messages.
@@ -117,7 +117,7 @@ fn as_user<T: Send>(
 }
 
 /// Opens the folder below a base, and reads the file in it.
-fn find(base: &Path, below: &[&str], name: &str) -> io::Result<Found> {
+fn find(base: &Path, below: &[&str], name: &str) -> io::Result<FoundText> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut folder = openat(CWD, base, flags, Mode::empty())?;
     for name in below {
@@ -127,7 +127,7 @@ fn find(base: &Path, below: &[&str], name: &str) -> io::Result<Found> {
         return Err(io::Error::other("its folder belongs to another user"));
     }
     let text = read(&folder, name)?;
-    Ok(Found { folder, text })
+    Ok(FoundText { folder, text })
 }
 
 /// Opens a folder that is no link; makes it if it is not there.
@@ -167,12 +167,12 @@ mod tests {
 
     const BELOW: [&str; 3] = [".local", "state", "wirelap"];
 
-    fn memory(base: &Path, outputs: &Outputs) -> io::Result<Memory> {
+    fn memory(base: &Path, outputs: &Outputs) -> io::Result<RememberedText> {
         let found = find(base, &BELOW, "screen.toml")?;
         let path = BELOW.iter().fold(base.to_owned(), |path, name| path.join(name));
         let path = path.join("screen.toml");
         outputs.allow_in(&path, found.folder, "screen.toml".into())?;
-        Ok(Memory { path, text: found.text, outputs: Some(outputs.clone()) })
+        Ok(RememberedText { path, text: found.text, outputs: Some(outputs.clone()) })
     }
 
     #[test]

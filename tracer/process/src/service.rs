@@ -10,19 +10,19 @@ const ADDRESS: &str = "NOTIFY_SOCKET";
 
 /// The connection of a service to systemd.
 #[derive(Debug)]
-pub struct Service {
+pub struct SystemdService {
     socket: UnixDatagram,
     address: SocketAddr,
 }
 
-impl Service {
+impl SystemdService {
     /// That of this process; `None` if systemd has not started it as a service that reports.
-    pub fn here() -> Option<Service> {
-        Service::at(&std::env::var_os(ADDRESS)?)
+    pub fn here() -> Option<SystemdService> {
+        SystemdService::at(&std::env::var_os(ADDRESS)?)
     }
 
     /// A connection to an address: a path, or a name after `@`.
-    fn at(address: &OsStr) -> Option<Service> {
+    fn at(address: &OsStr) -> Option<SystemdService> {
         let address = match address.as_bytes() {
             [b'@', name @ ..] => SocketAddr::from_abstract_name(name).ok()?,
             [b'/', ..] => SocketAddr::from_pathname(address).ok()?,
@@ -31,7 +31,7 @@ impl Service {
         let socket = UnixDatagram::unbound().ok()?;
         // A service does not wait for systemd.
         socket.set_nonblocking(true).ok()?;
-        Some(Service { socket, address })
+        Some(SystemdService { socket, address })
     }
 
     /// The service works from now on.
@@ -64,7 +64,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("notify");
         let systemd = UnixDatagram::bind(&path).unwrap();
-        let service = Service::at(path.as_os_str()).unwrap();
+        let service = SystemdService::at(path.as_os_str()).unwrap();
         let heard = |text: &str| {
             let mut bytes = [0; 128];
             let length = systemd.recv(&mut bytes).unwrap();
@@ -81,14 +81,17 @@ mod tests {
         let name = format!("wirelap-test-{}", std::process::id());
         let systemd =
             UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
-        Service::at(OsStr::new(&format!("@{name}"))).unwrap().ready("");
+        SystemdService::at(OsStr::new(&format!("@{name}"))).unwrap().ready("");
         let mut bytes = [0; 64];
         assert_eq!(systemd.recv(&mut bytes).unwrap(), b"READY=1\nSTATUS=".len());
-        assert!(Service::at(OsStr::new("")).is_none() && Service::at(OsStr::new("x")).is_none());
+        assert!(
+            SystemdService::at(OsStr::new("")).is_none()
+                && SystemdService::at(OsStr::new("x")).is_none()
+        );
     }
 
     #[test]
     fn nobody_who_listens_is_no_error() {
-        Service::at(OsStr::new("/nowhere/notify")).unwrap().ready("recording");
+        SystemdService::at(OsStr::new("/nowhere/notify")).unwrap().ready("recording");
     }
 }

@@ -23,7 +23,7 @@ pub enum Recognition {
 
 /// The way of a protocol's messages from a publisher to a subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Topology {
+pub enum MessageRouting {
     /// Directly to the subscriber, in one leg.
     PeerToPeer,
     /// Always through the server of the conversation, in two legs.
@@ -84,8 +84,8 @@ pub trait Protocol: Sync {
     }
 
     /// Returns the way that the protocol's messages take from a publisher to a subscriber.
-    fn topology(&self) -> Topology {
-        Topology::Either
+    fn topology(&self) -> MessageRouting {
+        MessageRouting::Either
     }
 
     /// True if its decoder reports every unsubscription: a client that gets nothing for a time and did not unsubscribe was to get messages.
@@ -104,7 +104,7 @@ pub trait Protocol: Sync {
         false
     }
 
-    /// Whether messages may refer to their topic by a number that an earlier frame assigned. If the conversation was joined
+    /// True if messages may refer to their topic by a number that an earlier frame assigned. If the conversation was joined
     /// late, the topic is not known, and the decoder leaves it empty.
     fn numbers_topics(&self) -> bool {
         false

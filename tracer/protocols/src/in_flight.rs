@@ -14,7 +14,7 @@ const REMEMBERED: u32 = 16;
 
 /// An acknowledgement by which more may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Room {
+pub(crate) enum SendCredit {
     /// There were as many unacknowledged messages as ever. The first of those that it acknowledges ends at the first, and the
     /// last that was sent at the second.
     After(Offset, Offset),
@@ -22,20 +22,20 @@ pub(crate) enum Room {
     Unknown,
 }
 
-impl Room {
+impl SendCredit {
     /// Returns the end of the first message that the acknowledgement covers; `None` if it was not captured.
     pub fn message(self) -> Option<Offset> {
         match self {
-            Room::After(end, _) => Some(end),
-            Room::Unknown => None,
+            SendCredit::After(end, _) => Some(end),
+            SendCredit::Unknown => None,
         }
     }
 
     /// Returns the end of the message with which there were as many unacknowledged ones as ever; `None` if that is not known.
     pub fn full_with(self) -> Option<Offset> {
         match self {
-            Room::After(_, end) => Some(end),
-            Room::Unknown => None,
+            SendCredit::After(_, end) => Some(end),
+            SendCredit::Unknown => None,
         }
     }
 }
@@ -85,26 +85,26 @@ impl InFlight {
     }
 
     /// A message is acknowledged. Returns what room that makes.
-    pub fn acknowledged(&mut self, id: u64) -> Option<Room> {
+    pub fn acknowledged(&mut self, id: u64) -> Option<SendCredit> {
         let was_full = self.ids.len() == self.most;
         let end = self.ids.remove(&id);
         self.note_acknowledged(was_full, end)
     }
 
-    fn note_acknowledged(&mut self, was_full: bool, end: Option<Offset>) -> Option<Room> {
+    fn note_acknowledged(&mut self, was_full: bool, end: Option<Offset>) -> Option<SendCredit> {
         self.recent.1.grow(1);
         if self.recent.1 >= REMEMBERED {
             self.most = self.recent.0;
             self.recent = (self.ids.len(), 0);
         }
         match end {
-            Some(end) => was_full.then_some(Room::After(end, self.last)),
-            None => (!self.is_unlimited).then_some(Room::Unknown),
+            Some(end) => was_full.then_some(SendCredit::After(end, self.last)),
+            None => (!self.is_unlimited).then_some(SendCredit::Unknown),
         }
     }
 
     /// All messages up to this number are acknowledged. Returns what room that makes.
-    pub fn acknowledged_up_to(&mut self, id: u64) -> Option<Room> {
+    pub fn acknowledged_up_to(&mut self, id: u64) -> Option<SendCredit> {
         let was_full = self.ids.len() == self.most;
         let mut first: Option<Offset> = None;
         self.ids.retain(|&one, &mut end| {
@@ -138,8 +138,8 @@ mod tests {
         let mut in_flight = InFlight::default();
         (1..=3).for_each(|id| in_flight.sent(id, Offset(id * 10)));
         assert_eq!(in_flight.confirmed(3), Some((Offset(30), Offset(30))));
-        assert_eq!(in_flight.acknowledged(2), Some(Room::After(Offset(20), Offset(30))));
-        assert_eq!(in_flight.acknowledged(2), Some(Room::Unknown), "twice");
+        assert_eq!(in_flight.acknowledged(2), Some(SendCredit::After(Offset(20), Offset(30))));
+        assert_eq!(in_flight.acknowledged(2), Some(SendCredit::Unknown), "twice");
         assert_eq!(in_flight.confirmed(3), None);
         assert_eq!(in_flight.acknowledged(1), None);
         in_flight.sent(4, Offset(4 * 10));
@@ -147,16 +147,16 @@ mod tests {
         assert_eq!(in_flight.acknowledged(3), None, "two of three");
         (5..=6).for_each(|id| in_flight.sent(id, Offset(id * 10)));
         in_flight.sent_more(4, Offset(65));
-        assert_eq!(in_flight.acknowledged(4), Some(Room::After(Offset(65), Offset(60))));
+        assert_eq!(in_flight.acknowledged(4), Some(SendCredit::After(Offset(65), Offset(60))));
         in_flight.sent(7, Offset(7 * 10));
         assert_eq!(
             in_flight.acknowledged_up_to(6),
-            Some(Room::After(Offset(50), Offset(70))),
+            Some(SendCredit::After(Offset(50), Offset(70))),
             "5, 6 and 7 were open"
         );
         assert_eq!(
             (in_flight.acknowledged_up_to(6), in_flight.ids.len()),
-            (Some(Room::Unknown), 1)
+            (Some(SendCredit::Unknown), 1)
         );
     }
 
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn messages_sent_before_the_capture_are_unknown() {
         let mut in_flight = InFlight::default();
-        let unknown = Some(Room::Unknown);
+        let unknown = Some(SendCredit::Unknown);
         assert_eq!([in_flight.acknowledged(1), in_flight.acknowledged_up_to(9)], [unknown; 2]);
         in_flight.sent(2, Offset(2 * 10));
         in_flight.forget();

@@ -36,7 +36,9 @@ pub mod xrce;
 pub mod zenoh;
 pub mod zmtp;
 
-pub use connection::{Connection, Encryption, Party, Pdu, PduLen, Protocol, Recognition, Topology};
+pub use connection::{
+    Connection, Encryption, MessageRouting, Party, Pdu, PduLen, Protocol, Recognition,
+};
 pub use memories::Memories;
 pub use memory::Memory;
 pub use reader::Reader;

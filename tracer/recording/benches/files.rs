@@ -8,7 +8,7 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use wirelap_events::{TxState, tcp_flags};
-use wirelap_recording::{Encoder, Recording, Section, Settings};
+use wirelap_recording::{Encoder, EncoderSettings, Recording, SectionHeader};
 use wirelap_test_support::event::OwnedEvent;
 use wirelap_test_support::world::{World, process};
 
@@ -29,8 +29,8 @@ fn events(messages: u32) -> Vec<OwnedEvent> {
 }
 
 fn write(events: &[OwnedEvent]) -> Vec<u8> {
-    let settings = Settings { payload: true, ..Settings::default() };
-    let mut encoder = Encoder::new(Section::default(), settings, Box::new(|_, _| None));
+    let settings = EncoderSettings { payload: true, ..EncoderSettings::default() };
+    let mut encoder = Encoder::new(SectionHeader::default(), settings, Box::new(|_, _| None));
     let mut file = Vec::new();
     for event in events {
         encoder.event(&event.event());

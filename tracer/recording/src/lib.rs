@@ -40,16 +40,17 @@ mod wire;
 mod write;
 
 pub use message::{MessageLeg, MessageSink};
-pub use packet::Unreadable;
-pub use packet::fragments::{FragmentTable, Incomplete};
-pub use pcapng::Section;
+pub use packet::UnreadablePacket;
+pub use packet::fragments::{FragmentTable, IncompleteDatagrams};
+pub use pcapng::SectionHeader;
 pub use pcapng::custom::{ENTERPRISE, MESSAGE_TAG, TAG};
 pub use read::{
-    BlockOrEntry, Counts, Disorder, LivePacket, NotACapture, Problem, Problems, Recording, open,
-    open_heads, open_through, uncompressed,
+    BlockOrEntry, Disorder, FileCounts, LivePacket, NotACapture, Problem, Problems, Recording,
+    open, open_heads, open_through, uncompressed,
 };
 pub use record::{Entry, Note};
 pub use write::{
-    DeviceName, Encoder, EventChoice, Excerpt, KeepLimits, KeptEvents, KeptPart, KeptParts, Limits,
-    Recorder, Rotation, Settings, Shown, Store, TooLarge, Verbatim, WriteFailed, Written, numbered,
+    DeviceName, Encoder, EncoderSettings, EventChoice, Excerpt, FileRecorder, KeepLimits,
+    KeptEvents, KeptPart, KeptParts, PendingLimits, Rotation, ShownSightings, Store, TooLarge,
+    Verbatim, WriteFailed, Written, numbered,
 };

@@ -7,8 +7,8 @@ use wirelap_process::Failure;
 use wirelap_process::outputs::{self, Outputs};
 use wirelap_recording::read::Block;
 use wirelap_recording::{
-    Encoder, Entry, MessageSink, Recorder, Rotation, Section, Settings, Verbatim, WriteFailed,
-    Written,
+    Encoder, EncoderSettings, Entry, FileRecorder, MessageSink, Rotation, SectionHeader, Verbatim,
+    WriteFailed, Written,
 };
 use wirelap_session::annotate::{Annotator, OFFLINE};
 use wirelap_session::notes;
@@ -28,7 +28,7 @@ pub struct AnnotatedCopy {
 #[derive(Debug)]
 enum CopyWriter {
     /// A recording of wirelap is written again from its events.
-    Events(Box<Recorder>),
+    Events(Box<FileRecorder>),
     /// A capture of another program is copied block by block.
     Blocks(Box<Verbatim>),
 }
@@ -65,7 +65,7 @@ impl AnnotatedCopy {
     ///
     /// # Errors
     /// The copy cannot be created, or the file is of the other kind than those before.
-    pub fn begin(&mut self, section: Option<&Section>) -> Result<(), Failure> {
+    pub fn begin(&mut self, section: Option<&SectionHeader>) -> Result<(), Failure> {
         match (&self.target, section) {
             (None, _) => {}
             (Some(CopyWriter::Events(_)), Some(_)) | (Some(CopyWriter::Blocks(_)), None) => {
@@ -89,11 +89,12 @@ impl AnnotatedCopy {
         self.annotator.packets_only = true;
     }
 
-    fn recorder(&self, section: &Section) -> Result<CopyWriter, WriteFailed> {
-        let settings = Settings { payload: true, ..Settings::default() };
+    fn recorder(&self, section: &SectionHeader) -> Result<CopyWriter, WriteFailed> {
+        let settings = EncoderSettings { payload: true, ..EncoderSettings::default() };
         let encoder = Encoder::new(section.clone(), settings, Box::new(|_, _| None));
         let store = Box::new(self.outputs.clone());
-        let mut recorder = Recorder::create_in(store, &self.path, encoder, Rotation::default())?;
+        let mut recorder =
+            FileRecorder::create_in(store, &self.path, encoder, Rotation::default())?;
         recorder.hold(OFFLINE);
         Ok(CopyWriter::Events(Box::new(recorder)))
     }

@@ -2,13 +2,14 @@
 
 use crate::open::shown;
 use std::path::{Path, PathBuf};
-use wirelap_correlate::Host;
+use wirelap_correlate::UnobservedHost;
 use wirelap_events::{Body, NetNs};
 use wirelap_process::Failure;
 use wirelap_recording::Recording;
-use wirelap_recording::hosts::merge::{Placing, What, next_on_wall};
+use wirelap_recording::hosts::merge::{MergedEvents, Placing, next_on_wall};
 use wirelap_recording::hosts::{
-    Addresses, Chain, Clocks, Common, FirstPackets, Link, Places, Survey, common, netns_on, tree,
+    AddressNumbers, ClockChain, ClockLink, Clocks, Common, FirstPackets, HostAddresses, Survey,
+    common, netns_on, tree,
 };
 use wirelap_report::{HostClock, human};
 
@@ -23,13 +24,13 @@ pub struct Hosts {
     /// The host of each file, 1 for the first.
     pub numbers: Vec<u8>,
     /// The addresses of each host, as far as they are known.
-    pub addresses: Vec<Host>,
+    pub addresses: Vec<UnobservedHost>,
     /// True for each file that is the first of its host. Later files of a host repeat facts of its first one.
     pub begins: Vec<bool>,
     /// The differences of the clocks of all other hosts from the clock of the first host.
     pub clocks: Vec<HostClock>,
     /// Kind of events of the files that is put together.
-    pub what: What,
+    pub what: MergedEvents,
     /// True if at least one file is a recording of wirelap.
     pub recorded: bool,
 }
@@ -42,7 +43,7 @@ pub fn compare(files: &[PathBuf]) -> Result<Option<Hosts>, Failure> {
     if files.len() < 2 || files.len() > MAX_CAPTURES {
         return Ok(None);
     }
-    let mut addresses = Addresses::default();
+    let mut addresses = AddressNumbers::default();
     let mut surveys = Vec::new();
     let mut own = Vec::new();
     for file in files {
@@ -52,7 +53,8 @@ pub fn compare(files: &[PathBuf]) -> Result<Option<Hosts>, Failure> {
         surveys.push(survey);
         own.push(is_own);
     }
-    let what = if own.iter().all(|own| *own) { What::Everything } else { What::Packets };
+    let what =
+        if own.iter().all(|own| *own) { MergedEvents::Everything } else { MergedEvents::Packets };
     let mut pairs = Pairs::of(&mut surveys, &addresses);
     if pairs.links.is_empty() {
         return pairs.unrelated(files, &surveys, what).map_or(Ok(None), Err);
@@ -78,16 +80,16 @@ pub fn first_packets(path: &Path) -> FirstPackets {
 }
 
 /// The hosts that a capture was made on, as far as its first packets tell: those that contain the direction.
-pub fn hosts_of(first: FirstPackets) -> Vec<Host> {
+pub fn hosts_of(first: FirstPackets) -> Vec<UnobservedHost> {
     let own = first.own_addresses;
     // If a file has packets of several hosts, the host of a loopback address is not known.
     let netns = if own.len() == 1 { NetNs(0) } else { NetNs(u32::MAX) };
-    own.into_iter().map(|addresses| Host { netns, addresses }).collect()
+    own.into_iter().map(|addresses| UnobservedHost { netns, addresses }).collect()
 }
 
 /// Surveys the packets of one of the captures, and whether it is a recording of wirelap. `None` if the file is not a capture or
 /// cannot be read twice.
-fn survey(path: &Path, captures: usize, addresses: &mut Addresses) -> Option<(Survey, bool)> {
+fn survey(path: &Path, captures: usize, addresses: &mut AddressNumbers) -> Option<(Survey, bool)> {
     std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     let mut recording = Recording::new(wirelap_recording::open(path).ok()?).ok()?;
     let mut survey = Survey::of(captures);
@@ -125,13 +127,13 @@ impl ClockObstacle {
 /// Links, places and obstacles of pairs of captures.
 #[derive(Default)]
 struct Pairs {
-    links: Vec<Link>,
-    places: Places,
+    links: Vec<ClockLink>,
+    places: HostAddresses,
     obstacles: Vec<([usize; 2], ClockObstacle)>,
 }
 
 impl Pairs {
-    fn of(surveys: &mut [Survey], addresses: &Addresses) -> Pairs {
+    fn of(surveys: &mut [Survey], addresses: &AddressNumbers) -> Pairs {
         let mut pairs = Pairs::default();
         for second in 1..surveys.len() {
             let (before, after) = surveys.split_at_mut(second);
@@ -149,7 +151,7 @@ impl Pairs {
             Common::OneWay => self.obstacles.push((files, ClockObstacle::OneWay)),
             Common::Packets { samples, sides } => match Clocks::of(&samples) {
                 Ok(Some(clocks)) => {
-                    self.links.push(Link { files, clocks: Some(clocks) });
+                    self.links.push(ClockLink { files, clocks: Some(clocks) });
                     self.places.add(files, sides);
                 }
                 Ok(None) => {}
@@ -159,14 +161,19 @@ impl Pairs {
     }
 
     /// The error for files that have no common packets and cannot be read one after the other either.
-    fn unrelated(&self, files: &[PathBuf], surveys: &[Survey], what: What) -> Option<Failure> {
+    fn unrelated(
+        &self,
+        files: &[PathBuf],
+        surveys: &[Survey],
+        what: MergedEvents,
+    ) -> Option<Failure> {
         let names = |[a, b]: [usize; 2]| format!("{} and {}", shown(&files[a]), shown(&files[b]));
         if let Some((pair, obstacle)) = self.obstacles.first() {
             return Some(Failure::Usage(format!("{}: {}", names(*pair), obstacle.why())));
         }
         let pairs = (0..files.len()).flat_map(|b| (0..b).map(move |a| [a, b]));
         let mut at_once = pairs.filter(|&[a, b]| surveys[a].overlaps(&surveys[b]));
-        let pair = at_once.next().filter(|_| what == What::Packets)?;
+        let pair = at_once.next().filter(|_| what == MergedEvents::Packets)?;
         Some(Failure::Usage(format!(
             "{}: they were captured at the same time and have no flow in common, so their clocks cannot be compared: analyze each file alone, or merge captures of one host with mergecap",
             names(pair)
@@ -178,8 +185,8 @@ impl Pairs {
         &mut self,
         files: &[PathBuf],
         surveys: &[Survey],
-        addresses: &Addresses,
-    ) -> Result<Vec<Chain>, Failure> {
+        addresses: &AddressNumbers,
+    ) -> Result<Vec<ClockChain>, Failure> {
         let parts = (0..files.len()).filter_map(|file| self.places.part(surveys, file, addresses));
         self.links.extend(parts);
         let chains = tree(files.len(), &self.links);
@@ -208,18 +215,18 @@ impl Pairs {
     }
 
     /// The addresses of each host.
-    fn addresses(&self, numbers: &[u8]) -> Vec<Host> {
+    fn addresses(&self, numbers: &[u8]) -> Vec<UnobservedHost> {
         let hosts = 1..=numbers.iter().copied().max().unwrap_or(0);
         let host = |number| {
             let own = self.places.of(&files_of(numbers, number));
-            Host { netns: netns_on(number), addresses: own.into_iter().collect() }
+            UnobservedHost { netns: netns_on(number), addresses: own.into_iter().collect() }
         };
         hosts.map(host).collect()
     }
 
-    fn placings(&self, chains: &[Chain], what: What) -> Vec<Placing> {
+    fn placings(&self, chains: &[ClockChain], what: MergedEvents) -> Vec<Placing> {
         let numbers = numbers(chains);
-        let placing = |(chain, &number): (&Chain, &u8)| {
+        let placing = |(chain, &number): (&ClockChain, &u8)| {
             let of = |host| self.places.of(&files_of(&numbers, host));
             let mine = of(number);
             let others = numbers.iter().filter(|other| **other != number);
@@ -236,7 +243,7 @@ fn files_of(numbers: &[u8], host: u8) -> Vec<usize> {
 }
 
 /// The host of each file, 1 for the first: the parts of one capture are of the same host.
-fn numbers(chains: &[Chain]) -> Vec<u8> {
+fn numbers(chains: &[ClockChain]) -> Vec<u8> {
     let mut next = 0_u8;
     let mut numbers: Vec<u8> = Vec::new();
     for chain in chains {
@@ -247,7 +254,7 @@ fn numbers(chains: &[Chain]) -> Vec<u8> {
             next
         });
     }
-    let of = |chain: &Chain| chain.part_of.and_then(|whole| numbers.get(whole).copied());
+    let of = |chain: &ClockChain| chain.part_of.and_then(|whole| numbers.get(whole).copied());
     let parts: Vec<Option<u8>> = chains.iter().map(of).collect();
     numbers.iter().zip(parts).map(|(number, part)| part.unwrap_or(*number)).collect()
 }
@@ -262,8 +269,8 @@ fn begins(surveys: &[Survey], numbers: &[u8]) -> Vec<bool> {
 }
 
 /// The clocks of the other hosts, as the report shows them.
-fn clocks(files: &[PathBuf], chains: &[Chain], numbers: &[u8]) -> Vec<HostClock> {
-    let clock = |((file, chain), host): ((&PathBuf, &Chain), &u8)| {
+fn clocks(files: &[PathBuf], chains: &[ClockChain], numbers: &[u8]) -> Vec<HostClock> {
+    let clock = |((file, chain), host): ((&PathBuf, &ClockChain), &u8)| {
         let clocks = chain.clocks().filter(|_| chain.part_of.is_none())?;
         let first = files.first()?;
         Some(HostClock {
@@ -337,7 +344,7 @@ mod tests {
     #[test]
     fn parts_are_of_the_host_that_they_are_parts_of() {
         let part = |of| {
-            let mut chain = Chain::default();
+            let mut chain = ClockChain::default();
             chain.part_of = of;
             chain
         };

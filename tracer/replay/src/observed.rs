@@ -6,7 +6,7 @@ use wirelap_events::{Body, Event, Nanos, Packet, PacketHook};
 /// The observations that at least one event of the files is of.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // Kinds of events that do not depend on each other.
-pub struct Observed {
+pub struct FileObservations {
     send: bool,
     xmit: bool,
     rx: bool,
@@ -16,12 +16,12 @@ pub struct Observed {
     pub first: Option<Nanos>,
     /// The number of packets whose payload was not captured completely.
     cut: u64,
-    times: Times,
+    times: TimestampUnit,
 }
 
 /// The times of packets.
 #[derive(Clone, Copy, Debug)]
-struct Times {
+struct TimestampUnit {
     /// The longest unit of those that are looked for which all times are multiples of, in nanoseconds.
     unit: u64,
     packets: u64,
@@ -36,13 +36,13 @@ const USUAL_UNIT: u64 = 1_000;
 /// So many times are multiples of a longer unit by chance once in ten million files.
 const ENOUGH_TIMES: u64 = 8;
 
-impl Default for Times {
-    fn default() -> Times {
-        Times { unit: LONGEST_UNIT, packets: 0 }
+impl Default for TimestampUnit {
+    fn default() -> TimestampUnit {
+        TimestampUnit { unit: LONGEST_UNIT, packets: 0 }
     }
 }
 
-impl Times {
+impl TimestampUnit {
     fn add(&mut self, at: Nanos) {
         while self.unit > USUAL_UNIT && !at.0.is_multiple_of(self.unit) {
             self.unit /= 10;
@@ -51,7 +51,7 @@ impl Times {
     }
 }
 
-impl Observed {
+impl FileObservations {
     pub fn add(&mut self, event: &Event<'_>) {
         self.first.get_or_insert(event.at);
         if let Body::Packet(packet) = &event.body {
@@ -71,7 +71,7 @@ impl Observed {
 
     /// The unit that all times of packets are multiples of, in nanoseconds; `None` if it is a usual one, or there are too few packets.
     pub fn time_unit(&self) -> Option<u64> {
-        let Times { unit, packets } = self.times;
+        let TimestampUnit { unit, packets } = self.times;
         (unit > USUAL_UNIT && packets >= ENOUGH_TIMES).then_some(unit)
     }
 

@@ -8,12 +8,12 @@ use wirelap_process::Failure;
 use wirelap_recording::Recording;
 
 /// Counts the bytes that are read of a file, as they are in the file: compressed.
-struct Counted {
+struct CountedInput {
     source: Box<dyn Read + Send>,
     read: Arc<AtomicU64>,
 }
 
-impl Read for Counted {
+impl Read for CountedInput {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.source.read(buffer)?;
         self.read.fetch_add(count as u64, Ordering::Relaxed);
@@ -27,8 +27,9 @@ pub fn open(
     read: &Arc<AtomicU64>,
 ) -> Result<Recording<Box<dyn io::Read + Send>>, Failure> {
     let read = Arc::clone(read);
-    let bytes = wirelap_recording::open_through(path, |source| Box::new(Counted { source, read }))
-        .map_err(|error| unread(path, &format!("cannot be read: {error}")))?;
+    let bytes =
+        wirelap_recording::open_through(path, |source| Box::new(CountedInput { source, read }))
+            .map_err(|error| unread(path, &format!("cannot be read: {error}")))?;
     Recording::new(bytes).map_err(|error| unread(path, &error))
 }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use wirelap_correlate::Snapshot;
 use wirelap_events::human::counted_as;
-use wirelap_recording::{Counts, Disorder};
+use wirelap_recording::{Disorder, FileCounts};
 use wirelap_report::from_snapshot::run_report;
-use wirelap_report::{Process, RunReport, RunResult};
+use wirelap_report::{ReportedProcess, RunReport, RunResult};
 use wirelap_session::environment;
 use wirelap_session::notes::RecordedNotes;
 
@@ -52,7 +52,8 @@ pub fn report(snapshot: &Snapshot, notes: RecordedNotes, others: &[(u8, RunRepor
 /// Adds the CPU time and memory of a host's processes, which only its recorded report contains.
 fn add_usage(report: &mut RunReport, recorded: &[RunResult], host: Option<u8>) {
     let used = recorded.iter().flat_map(|result| &result.processes);
-    let used: BTreeMap<u32, &Process> = used.map(|process| (process.pid, process)).collect();
+    let used: BTreeMap<u32, &ReportedProcess> =
+        used.map(|process| (process.pid, process)).collect();
     let processes = report.results.iter_mut().flat_map(|result| &mut result.processes);
     for process in processes.filter(|process| process.host == host) {
         let Some(used) = used.get(&process.pid) else { continue };
@@ -106,7 +107,7 @@ pub fn out_of_order(file: &str, disorder: Disorder) -> Vec<String> {
 }
 
 /// Notes on the packets that are in no result, with the reason.
-pub fn left_out(file: &str, counts: Counts) -> Vec<String> {
+pub fn left_out(file: &str, counts: FileCounts) -> Vec<String> {
     let kinds = [
         (counts.other, "neither TCP nor UDP"),
         (counts.fragments, "datagrams of which IP fragments are missing or overlap"),

@@ -3,7 +3,7 @@
 #![allow(missing_docs, reason = "a test")]
 
 use wirelap_replay::{NoFollower, Replay};
-use wirelap_report::View;
+use wirelap_report::SeenFrom;
 use wirelap_test_support::committed::repository;
 use wirelap_test_support::pcap::read;
 
@@ -43,7 +43,7 @@ fn a_piece_of_a_recording_knows_its_readers() {
     replay.read_for_report(&[path]).unwrap();
     let report = replay.end().unwrap().report;
     let [result] = &report.results[..] else { panic!("{} results", report.results.len()) };
-    assert!(!matches!(result.view, Some(View::Sender)), "{:?}", result.view);
+    assert!(!matches!(result.view, Some(SeenFrom::Sender)), "{:?}", result.view);
     assert_eq!(result.trust.to_unseen_readers, 0);
     let (delivered, matched) = (result.messages.delivered, result.messages.matched);
     assert!(delivered > 80 && delivered - matched <= 2, "{matched} of {delivered}");

@@ -1,6 +1,6 @@
 //! Rows by topic, client and so on: `--by`.
 
-use crate::Distribution;
+use crate::DistributionSummary;
 use crate::grid::{Align, hang, lay_out};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,8 @@ const NAME: usize = 40;
 
 /// Rows by what `--by` named.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Breakdown {
+#[schemars(rename = "Breakdown")]
+pub struct ReportedBreakdown {
     /// What the rows are told apart by, the outermost first: `topic`, `client`, `group`, `connection`, `process`, `container`, `host`, `protocol`, `broker`.
     pub by: Vec<String>,
     /// Since when messages are counted in the rows, from the start; 0 if since the start.
@@ -25,9 +26,9 @@ pub struct Breakdown {
     #[serde(default)]
     pub order: String,
     /// The rows, the largest first.
-    pub rows: Vec<BreakdownRow>,
+    pub rows: Vec<ReportedBreakdownRow>,
     /// All further rows together; without names.
-    pub rest: BreakdownRow,
+    pub rest: ReportedBreakdownRow,
     /// The number of further rows; one that had to make room for others more than once is counted each time.
     pub rest_rows: u64,
     /// Whether rows had to make room for others: those above may then lack messages, which are in the rest.
@@ -36,7 +37,8 @@ pub struct Breakdown {
 
 /// Messages of one row. A message counts as sent in the row of who published it, and as delivered in the row of who read it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct BreakdownRow {
+#[schemars(rename = "BreakdownRow")]
+pub struct ReportedBreakdownRow {
     /// A name for each dimension; null where it is not known, empty for messages that are read in no group, or sent.
     pub names: Vec<Option<String>>,
     /// Messages that were sent.
@@ -49,51 +51,52 @@ pub struct BreakdownRow {
     pub payload_bytes: u64,
     /// One-way latency of the messages that were read. Quantiles are at most a bin above the exact ones, which is 3.2 % unless the
     /// times of a row are very far apart.
-    pub one_way_ns: Distribution,
+    pub one_way_ns: DistributionSummary,
     /// Whether the user had muted what the row counts: `whole`, and its figures are those of the moment at which that was, or `part`,
     /// and it lacks messages of since; absent if nothing of it is muted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub muted: Option<MutedExtent>,
+    pub muted: Option<ReportedMutedExtent>,
 }
 
 /// How much of a row is muted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "MutedExtent")]
 #[serde(rename_all = "snake_case")]
-pub enum MutedExtent {
+pub enum ReportedMutedExtent {
     /// Some of its messages are of a row that is muted.
     Part,
     /// All of its messages are.
     Whole,
 }
 
-impl MutedExtent {
+impl ReportedMutedExtent {
     /// That of a snapshot's row.
-    fn of(muted: snapshot::MutedExtent) -> Option<MutedExtent> {
+    fn of(muted: snapshot::MutedExtent) -> Option<ReportedMutedExtent> {
         match muted {
             snapshot::MutedExtent::None => None,
-            snapshot::MutedExtent::Part => Some(MutedExtent::Part),
-            snapshot::MutedExtent::Whole => Some(MutedExtent::Whole),
+            snapshot::MutedExtent::Part => Some(ReportedMutedExtent::Part),
+            snapshot::MutedExtent::Whole => Some(ReportedMutedExtent::Whole),
         }
     }
 
     /// The extent's word in a table.
     fn word(self) -> &'static str {
         match self {
-            MutedExtent::Part => "in part",
-            MutedExtent::Whole => "muted",
+            ReportedMutedExtent::Part => "in part",
+            ReportedMutedExtent::Whole => "muted",
         }
     }
 }
 
-impl Breakdown {
+impl ReportedBreakdown {
     /// That of a snapshot; `None` if nobody asked for one.
-    pub fn of(snapshot: &Snapshot) -> Option<Breakdown> {
+    pub fn of(snapshot: &Snapshot) -> Option<ReportedBreakdown> {
         let seen = snapshot.breakdown.as_ref()?;
-        Some(Breakdown {
+        Some(ReportedBreakdown {
             by: seen.by.iter().map(|by| by.name().to_owned()).collect(),
             since_ns: (seen.since - snapshot.since).0,
             order: seen.order.name().to_owned(),
-            rows: seen.rows.iter().map(BreakdownRow::from).collect(),
+            rows: seen.rows.iter().map(ReportedBreakdownRow::from).collect(),
             rest: (&seen.rest).into(),
             rest_rows: seen.rest_rows,
             is_crowded: seen.is_crowded,
@@ -101,21 +104,21 @@ impl Breakdown {
     }
 }
 
-impl From<&snapshot::BreakdownRow> for BreakdownRow {
-    fn from(row: &snapshot::BreakdownRow) -> BreakdownRow {
-        BreakdownRow {
+impl From<&snapshot::BreakdownRow> for ReportedBreakdownRow {
+    fn from(row: &snapshot::BreakdownRow) -> ReportedBreakdownRow {
+        ReportedBreakdownRow {
             names: row.names.clone(),
             sent: row.sent,
             delivered: row.delivered,
             matched: row.matched,
             payload_bytes: row.payload_bytes,
             one_way_ns: row.one_way.into(),
-            muted: MutedExtent::of(row.muted),
+            muted: ReportedMutedExtent::of(row.muted),
         }
     }
 }
 
-impl Breakdown {
+impl ReportedBreakdown {
     /// The rows as a table: the first `listed`, and how many there are besides.
     pub fn table(&self, listed: usize) -> String {
         let mut align = vec![Align::Left; self.by.len()];
@@ -130,7 +133,9 @@ impl Breakdown {
         let mut rows = vec![heading];
         rows.extend(self.rows.iter().take(listed).map(|row| {
             let mut cells = cells(row, self.by.len());
-            cells.extend(has_muted.then(|| row.muted.map_or("", MutedExtent::word).to_owned()));
+            cells.extend(
+                has_muted.then(|| row.muted.map_or("", ReportedMutedExtent::word).to_owned()),
+            );
             cells
         }));
         let mut out = lay_out(&align, &rows);
@@ -176,7 +181,7 @@ fn human_rows(count: u64) -> String {
     human::counted(count, "row")
 }
 
-fn cells(row: &BreakdownRow, names: usize) -> Vec<String> {
+fn cells(row: &ReportedBreakdownRow, names: usize) -> Vec<String> {
     let mut cells: Vec<String> = row.names.iter().map(|name| name_cell(name.as_deref())).collect();
     cells.resize(names, human::NONE.into());
     let time = |ns| human::time_ns((row.one_way_ns.count > 0).then_some(ns));
@@ -229,17 +234,17 @@ mod tests {
 
     #[test]
     fn muted_rows_are_marked() {
-        let row = |name: &str, muted| BreakdownRow {
+        let row = |name: &str, muted| ReportedBreakdownRow {
             names: vec![Some(name.to_owned())],
             sent: 5,
             muted,
-            ..BreakdownRow::default()
+            ..ReportedBreakdownRow::default()
         };
-        let marks = [None, Some(MutedExtent::Part), Some(MutedExtent::Whole)];
-        let all = Breakdown {
+        let marks = [None, Some(ReportedMutedExtent::Part), Some(ReportedMutedExtent::Whole)];
+        let all = ReportedBreakdown {
             by: vec!["topic".into()],
             rows: ["a", "b", "c"].iter().zip(marks).map(|(name, mark)| row(name, mark)).collect(),
-            ..Breakdown::default()
+            ..ReportedBreakdown::default()
         };
         let text = all.table(9);
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
@@ -256,12 +261,12 @@ mod tests {
 
     #[test]
     fn what_is_not_listed_is_added_up() {
-        let row = |name: Option<&str>, sent| BreakdownRow {
+        let row = |name: Option<&str>, sent| ReportedBreakdownRow {
             names: vec![name.map(str::to_owned)],
             sent,
-            ..BreakdownRow::default()
+            ..ReportedBreakdownRow::default()
         };
-        let all = Breakdown {
+        let all = ReportedBreakdown {
             by: vec!["client".into()],
             since_ns: 0,
             order: "messages".into(),
@@ -275,10 +280,10 @@ mod tests {
         assert!(text.contains("unknown") && !text.contains('\u{1b}'), "{text}");
         assert!(!all.table(9).contains("crowded"));
         assert!(!text.contains("muted"), "{text}");
-        let groups = Breakdown {
+        let groups = ReportedBreakdown {
             by: vec!["group".into()],
             rows: vec![row(Some(""), 5), row(Some("workers"), 3)],
-            ..Breakdown::default()
+            ..ReportedBreakdown::default()
         };
         let text = groups.table(9);
         assert!(!text.contains("unknown") && text.contains(human::NONE), "{text}");

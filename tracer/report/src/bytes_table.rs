@@ -1,10 +1,10 @@
 //! The lines about bytes below the table: where the bytes of a result went.
 
-use crate::{Overhead, PartsBytes};
+use crate::{PartsBytes, ReportedOverhead};
 use wirelap_events::human::mean_bytes;
 
 /// Each line with its heading; empty without deliveries.
-pub fn lines(overhead: &Overhead) -> Vec<(&'static str, String)> {
+pub fn lines(overhead: &ReportedOverhead) -> Vec<(&'static str, String)> {
     let total = overhead.parts_bytes.total();
     if overhead.deliveries == 0 || total == 0 {
         return Vec::new();
@@ -30,7 +30,7 @@ pub fn lines(overhead: &Overhead) -> Vec<(&'static str, String)> {
 }
 
 /// The bytes of each leg that carried messages; empty if there is only one.
-fn legs(overhead: &Overhead, each: impl Fn(u64) -> String) -> String {
+fn legs(overhead: &ReportedOverhead, each: impl Fn(u64) -> String) -> String {
     let legs: Vec<_> = overhead
         .legs
         .iter()
@@ -64,11 +64,11 @@ mod tests {
             ..PartsBytes::default()
         };
         let leg = |leg, total_bytes| LegBytes { leg, total_bytes, ..LegBytes::default() };
-        let overhead = Overhead {
+        let overhead = ReportedOverhead {
             deliveries: 1000,
             parts_bytes,
             legs: vec![leg(0, 3), leg(1, 50_000), leg(2, 50_000)],
-            ..Overhead::default()
+            ..ReportedOverhead::default()
         };
         let [(_, line)] = lines(&overhead).try_into().unwrap();
         assert!(

@@ -7,7 +7,8 @@ use wirelap_correlate::Place;
 
 /// What a process runs in, by the path of its cgroup.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Container {
+#[schemars(rename = "Container")]
+pub struct ReportedContainer {
     /// What people call it, with ids cut to 12 characters.
     pub label: String,
     /// `docker`, `containerd`, `cri-o`, `podman`, `lxc`, `machine` (of systemd-machined), `container` (the path does not say of what),
@@ -21,7 +22,7 @@ pub struct Container {
     pub name: Option<String>,
     /// The pod that it is in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pod: Option<Pod>,
+    pub pod: Option<ReportedPod>,
     /// The unit of systemd: inside the container, or on the host if there is no container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
@@ -34,7 +35,8 @@ pub struct Container {
 
 /// A pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Pod {
+#[schemars(rename = "Pod")]
+pub struct ReportedPod {
     /// Its whole id.
     pub uid: String,
     /// Its name, where a file on the host tells it.
@@ -47,7 +49,8 @@ pub struct Pod {
 
 /// A network namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct NetworkNamespace {
+#[schemars(rename = "NetworkNamespace")]
+pub struct ReportedNetworkNamespace {
     /// Its inode number, as in `/proc/PID/ns/net`.
     pub id: u32,
     /// Its name for `ip netns`, if it had one when the process came into view.
@@ -57,14 +60,14 @@ pub struct NetworkNamespace {
     pub own: bool,
 }
 
-impl From<&correlate::Container> for Container {
-    fn from(found: &correlate::Container) -> Container {
-        Container {
+impl From<&correlate::Container> for ReportedContainer {
+    fn from(found: &correlate::Container) -> ReportedContainer {
+        ReportedContainer {
             label: found.label(),
             kind: found.kind.name().to_owned(),
             id: found.id.clone(),
             name: found.name.clone(),
-            pod: found.pod.clone().map(Pod::from),
+            pod: found.pod.clone().map(ReportedPod::from),
             unit: found.unit.clone(),
             cgroup: found.cgroup.clone(),
             moved: found.moved,
@@ -72,16 +75,16 @@ impl From<&correlate::Container> for Container {
     }
 }
 
-impl From<correlate::Pod> for Pod {
-    fn from(pod: correlate::Pod) -> Pod {
+impl From<correlate::Pod> for ReportedPod {
+    fn from(pod: correlate::Pod) -> ReportedPod {
         let correlate::Pod { uid, name, namespace } = pod;
-        Pod { uid, name, namespace }
+        ReportedPod { uid, name, namespace }
     }
 }
 
-impl From<&correlate::NetworkNamespace> for NetworkNamespace {
-    fn from(seen: &correlate::NetworkNamespace) -> NetworkNamespace {
-        NetworkNamespace { id: seen.id.0, name: seen.name.clone(), own: seen.is_own }
+impl From<&correlate::NetworkNamespace> for ReportedNetworkNamespace {
+    fn from(seen: &correlate::NetworkNamespace) -> ReportedNetworkNamespace {
+        ReportedNetworkNamespace { id: seen.id.0, name: seen.name.clone(), own: seen.is_own }
     }
 }
 

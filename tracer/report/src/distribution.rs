@@ -15,7 +15,8 @@ const DIGITS: u8 = 3;
 /// A distribution of times in nanoseconds, untrimmed. Quantiles are within 0.1 %; minimum and
 /// maximum are exact. All zero when `count` is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Distribution {
+#[schemars(rename = "Distribution")]
+pub struct DistributionSummary {
     /// Number of samples.
     pub count: u64,
     /// Minimum.
@@ -32,7 +33,7 @@ pub struct Distribution {
     pub max: u64,
 }
 
-impl Distribution {
+impl DistributionSummary {
     /// The median, the 99th percentile and the maximum: `p50 1.0 µs, p99 2.0 µs, max 3.0 µs`.
     pub(crate) fn in_words(&self) -> String {
         let time = |ns| time_ns(Some(ns));
@@ -40,9 +41,9 @@ impl Distribution {
     }
 }
 
-impl From<Summary> for Distribution {
-    fn from(summary: Summary) -> Distribution {
-        Distribution {
+impl From<Summary> for DistributionSummary {
+    fn from(summary: Summary) -> DistributionSummary {
+        DistributionSummary {
             count: summary.count,
             min: summary.min.0,
             p50: summary.p50.0,
@@ -151,11 +152,11 @@ impl Samples {
     }
 
     /// Count, extremes and quantiles of the samples.
-    pub fn distribution(&self) -> Distribution {
+    pub fn distribution(&self) -> DistributionSummary {
         if self.histogram.count() == 0 {
-            return Distribution::default();
+            return DistributionSummary::default();
         }
-        Distribution {
+        DistributionSummary {
             count: self.count(),
             min: self.min,
             p50: self.quantile(0.5).0,
@@ -207,7 +208,7 @@ mod tests {
 
     #[test]
     fn nothing_is_all_zero() {
-        assert_eq!(Samples::new().distribution(), Distribution::default());
+        assert_eq!(Samples::new().distribution(), DistributionSummary::default());
     }
 
     #[test]

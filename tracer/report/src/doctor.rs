@@ -37,14 +37,15 @@ pub struct DoctorReport {
     pub observations: Vec<Observation>,
     /// What is missing, worst first, each with the command that mends it on this distribution.
     #[serde(default)]
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingItem>,
     /// Further facts that matter for the table, one sentence each.
     pub notes: Vec<String>,
 }
 
 /// Something that this machine or this process lacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Missing {
+#[schemars(rename = "Missing")]
+pub struct MissingItem {
     /// Its name, e.g. `BTF type information`.
     pub name: String,
     /// What kind of thing it is.

@@ -1,7 +1,7 @@
 //! `wirelap doctor` on the terminal, at most 100 columns wide.
 
 use crate::grid::{Align, hang, lay_out};
-use crate::{DoctorReport, Missing, MissingKind};
+use crate::{DoctorReport, MissingItem, MissingKind};
 
 /// The whole report as text.
 pub fn render(report: &DoctorReport) -> String {
@@ -37,7 +37,7 @@ pub fn render(report: &DoctorReport) -> String {
 }
 
 /// The missing thing, the figures that are lost without it and the command that mends it, which is never broken into lines.
-fn mend(missing: &Missing) -> String {
+fn mend(missing: &MissingItem) -> String {
     let kind = match missing.kind {
         MissingKind::Right => "a right of this process",
         MissingKind::Kernel => "a feature of the kernel",

@@ -1,17 +1,20 @@
 //! Conversions from the correlator's overhead ledger.
 
 use crate::{
-    EthernetBytes, LayersBytes, LegBytes, OperationBytes, Overhead, PartsBytes, PerMessageBytes,
+    EthernetBytes, LayersBytes, LegBytes, OperationBytes, PartsBytes, PerMessageBytes,
+    ReportedOverhead,
 };
-use wirelap_correlate::{Cost, Detail, Framed, Operation, Overhead as Ledger, Part, Parts};
+use wirelap_correlate::{
+    Detail, Framed, Operation, OperationCost, Overhead as Ledger, Part, Parts,
+};
 
-impl From<&Ledger> for Overhead {
-    fn from(ledger: &Ledger) -> Overhead {
+impl From<&Ledger> for ReportedOverhead {
+    fn from(ledger: &Ledger) -> ReportedOverhead {
         let each = |bytes: u64| match ledger.deliveries {
             0 => 0.0,
             deliveries => bytes as f64 / deliveries as f64,
         };
-        Overhead {
+        ReportedOverhead {
             per_message_bytes: PerMessageBytes {
                 payload: each(ledger.payload),
                 protocol: each(ledger.protocol),
@@ -46,8 +49,8 @@ impl From<&Ledger> for Overhead {
 }
 
 /// The ledger that a report was made of, so that those of several repetitions can be added.
-impl From<&Overhead> for Ledger {
-    fn from(overhead: &Overhead) -> Ledger {
+impl From<&ReportedOverhead> for Ledger {
+    fn from(overhead: &ReportedOverhead) -> Ledger {
         let layers = &overhead.layers_bytes;
         let mut ledger = Ledger {
             payload: layers.payload,
@@ -71,7 +74,7 @@ impl From<&Overhead> for Ledger {
         for (operation, cost) in Operation::ALL.into_iter().zip(&mut detail.operations) {
             let named = |one: &&OperationBytes| one.operation == operation.name();
             if let Some(one) = overhead.operations.iter().find(named) {
-                *cost = Cost { count: one.count, bytes: one.total_bytes };
+                *cost = OperationCost { count: one.count, bytes: one.total_bytes };
             }
         }
         let EthernetBytes { frames, frame_bytes, .. } = overhead.ethernet;
@@ -162,7 +165,7 @@ mod tests {
                 parts[part] = 1 << (place + leg);
             }
         }
-        let overhead = Overhead::from(&ledger);
+        let overhead = ReportedOverhead::from(&ledger);
         let each = (1 << Part::COUNT) - 1;
         assert_eq!(overhead.parts_bytes.total(), each * 7);
         let legs: Vec<_> = overhead.legs.iter().map(|leg| (leg.leg, leg.total_bytes)).collect();
@@ -190,22 +193,22 @@ mod tests {
             }
         }
         for (cost, bytes) in ledger.detail.operations.iter_mut().zip(10..) {
-            *cost = Cost { count: bytes / 2, bytes };
+            *cost = OperationCost { count: bytes / 2, bytes };
         }
         ledger.detail.framed = Framed { frames: 3, bytes: 900 };
         ledger.detail.retransmissions = 2;
-        let report = Overhead::from(&ledger);
+        let report = ReportedOverhead::from(&ledger);
         assert_eq!(Ledger::from(&report), ledger);
         let text = serde_json::to_string(&report).unwrap();
-        assert_eq!(serde_json::from_str::<Overhead>(&text).unwrap(), report);
+        assert_eq!(serde_json::from_str::<ReportedOverhead>(&text).unwrap(), report);
     }
 
     #[test]
     fn an_operation_that_did_not_occur_is_left_out() {
         let mut ledger = Ledger::default();
         ledger.detail.operations[Operation::Publish as usize] =
-            wirelap_correlate::Cost { count: 4, bytes: 26 };
-        let [publish] = Overhead::from(&ledger).operations.try_into().unwrap();
+            wirelap_correlate::OperationCost { count: 4, bytes: 26 };
+        let [publish] = ReportedOverhead::from(&ledger).operations.try_into().unwrap();
         assert_eq!((publish.operation.as_str(), publish.count), ("publish", 4));
         assert!((publish.mean_bytes - 6.5).abs() < 1e-12);
     }

@@ -2,12 +2,13 @@
 
 use crate::container;
 use crate::run::RUN_SCHEMA;
-use crate::why::{Why, host};
+use crate::why::{ReportedWhy, host};
 use crate::words;
 use crate::{
-    Breakdown, Container, Environment, Latency, Messages, Muted, NetworkNamespace, Pacing, Partial,
-    Process, Ros2, RunKind, RunReport, RunResult, Scenario, Scheduling, SegmentRow,
-    SlowSubscribers, Throughput, TracerCost, Trust, UnixClients, View,
+    Environment, Latency, MessageCounts, Pacing, ReportedBreakdown, ReportedContainer,
+    ReportedMuted, ReportedNetworkNamespace, ReportedPartial, ReportedProcess, ReportedScheduling,
+    ReportedSlowSubscribers, ReportedTracerCost, ReportedTrust, ReportedUnixClients, Ros2, RunKind,
+    RunReport, RunResult, Scenario, SeenFrom, SegmentRow, Throughput,
 };
 use wirelap_correlate::{
     Counts, Group, Process as TracedProcess, Rate, Scheduling as TracedScheduling, SegmentStat,
@@ -48,8 +49,8 @@ pub fn run_report(snapshot: &Snapshot) -> RunReport {
         skipped: vec![],
         notes: words::snapshot_notes(snapshot),
         saturation_msg_per_s: vec![],
-        slow_subscribers: SlowSubscribers::of(snapshot),
-        breakdown: Breakdown::of(snapshot),
+        slow_subscribers: ReportedSlowSubscribers::of(snapshot),
+        breakdown: ReportedBreakdown::of(snapshot),
         unknown: (&snapshot.unknown).into(),
         ros2: Ros2::of(&snapshot.ros),
     }
@@ -62,7 +63,7 @@ pub fn results(snapshot: &Snapshot) -> Vec<RunResult> {
 
 /// A row of a snapshot as a result.
 pub fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
-    let processes: Vec<_> = group.processes.iter().map(Process::from).collect();
+    let processes: Vec<_> = group.processes.iter().map(ReportedProcess::from).collect();
     let mut result = RunResult {
         middleware: group.middleware.clone(),
         broker: group.broker.clone(),
@@ -70,33 +71,25 @@ pub fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
         messages: group.messages.into(),
         throughput: group.rate.into(),
         latency: Latency { one_way_ns: group.one_way.into(), ..Latency::default() },
-        view: View::of(group).map(|view| if trust.packets_only { View::Capture } else { view }),
-        partial_sight: group.partial.as_deref().map(Partial::from),
+        view: SeenFrom::of(group)
+            .map(|view| if trust.packets_only { SeenFrom::Capture } else { view }),
+        partial_sight: group.partial.as_deref().map(ReportedPartial::from),
         segments: group.segments.iter().map(SegmentRow::from).collect(),
         sched_gap_ns: group.sched_gap.into(),
         overhead: (&group.overhead).into(),
-        why: Why::of(&group.why, &processes),
+        why: ReportedWhy::of(&group.why, &processes),
         processes,
-        trust: Trust {
+        trust: ReportedTrust {
             coverage: group.coverage,
             uncaptured_bytes: group.holes.uncaptured_bytes,
             undecoded_bytes: group.holes.undecoded_bytes,
             unread_messages: group.holes.unread_messages,
             unseen_sent: group.holes.sent.into(),
             unseen_received: group.holes.received.into(),
-            without_send: group.without_send,
-            to_unseen_readers: group.to_unseen_readers,
-            read_twice: group.read_twice,
-            cut_short: group.cut_short,
             unfinished: group.holes.unfinished_messages,
-            encrypted: group.encrypted,
-            unseen_pairs: group.unseen_pairs,
-            unannounced: group.unannounced,
-            nameless: group.nameless,
-            guessed: group.guessed,
-            ..trust.into()
+            ..ReportedTrust::from(trust).with_uncertain(group.uncertain)
         },
-        muted: group.muted.map(Muted::from),
+        muted: group.muted.map(ReportedMuted::from),
         notes: words::group_notes(group),
         ..RunResult::default()
     };
@@ -104,9 +97,9 @@ pub fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
     result
 }
 
-impl From<Counts> for Messages {
-    fn from(counts: Counts) -> Messages {
-        Messages {
+impl From<Counts> for MessageCounts {
+    fn from(counts: Counts) -> MessageCounts {
+        MessageCounts {
             sent: counts.sent,
             delivered: counts.delivered,
             expected: None,
@@ -146,35 +139,35 @@ impl From<&SegmentStat> for SegmentRow {
     }
 }
 
-impl From<&TracedProcess> for Process {
-    fn from(process: &TracedProcess) -> Process {
-        Process {
+impl From<&TracedProcess> for ReportedProcess {
+    fn from(process: &TracedProcess) -> ReportedProcess {
+        ReportedProcess {
             role: process.role.clone(),
             pid: process.pid.number(),
             host: host(process.pid),
             name: process.comm.clone(),
             cpu_share: process.cpu_share,
             rss_bytes: process.rss_bytes,
-            scheduling: Scheduling::of(process.scheduling),
-            container: process.place.container().map(Container::from),
+            scheduling: ReportedScheduling::of(process.scheduling),
+            container: process.place.container().map(ReportedContainer::from),
             container_unknown: container::unknown(&process.place),
-            network_namespace: process.namespace.as_ref().map(NetworkNamespace::from),
-            unix_clients: process.unix.clone().map(UnixClients::from),
+            network_namespace: process.namespace.as_ref().map(ReportedNetworkNamespace::from),
+            unix_clients: process.unix.clone().map(ReportedUnixClients::from),
         }
     }
 }
 
-impl From<wirelap_correlate::UnixClients> for UnixClients {
-    fn from(clients: wirelap_correlate::UnixClients) -> UnixClients {
+impl From<wirelap_correlate::UnixClients> for ReportedUnixClients {
+    fn from(clients: wirelap_correlate::UnixClients) -> ReportedUnixClients {
         let wirelap_correlate::UnixClients { path, connections } = clients;
-        UnixClients { path, connections }
+        ReportedUnixClients { path, connections }
     }
 }
 
-impl Scheduling {
+impl ReportedScheduling {
     /// The scheduling of a process; `None` if no context switch was traced.
-    pub fn of(seen: TracedScheduling) -> Option<Scheduling> {
-        (seen != TracedScheduling::default()).then(|| Scheduling {
+    pub fn of(seen: TracedScheduling) -> Option<ReportedScheduling> {
+        (seen != TracedScheduling::default()).then(|| ReportedScheduling {
             run_queue_ns: seen.run_queue.into(),
             sleeps: seen.sleeps,
             preemptions: seen.preemptions,
@@ -183,14 +176,14 @@ impl Scheduling {
     }
 }
 
-impl From<&SnapshotTrust> for Trust {
-    fn from(trust: &SnapshotTrust) -> Trust {
+impl From<&SnapshotTrust> for ReportedTrust {
+    fn from(trust: &SnapshotTrust) -> ReportedTrust {
         let mut events_lost: std::collections::BTreeMap<String, u64> =
             Probe::ALL.into_iter().map(|probe| (probe.name().to_owned(), 0)).collect();
         for loss in &trust.events_lost {
             events_lost.entry(loss.probe.name().to_owned()).or_default().grow(loss.count);
         }
-        Trust {
+        ReportedTrust {
             coverage: trust.coverage,
             packets_only: trust.packets_only,
             events_lost,
@@ -206,7 +199,7 @@ impl From<&SnapshotTrust> for Trust {
             evicted: trust.evicted,
             window_share: trust.window_share,
             telescoping_violations: 0,
-            tracer: TracerCost {
+            tracer: ReportedTracerCost {
                 cpu_share: trust.tracer.cpu_share,
                 rss_bytes: trust.tracer.rss_bytes,
                 ring_bytes: trust.tracer.ring_bytes,
@@ -216,7 +209,7 @@ impl From<&SnapshotTrust> for Trust {
             clocks: None,
             detail: trust.detail.into(),
             budget: trust.budget.map(Into::into),
-            ..Trust::default()
+            ..ReportedTrust::default()
         }
     }
 }

@@ -2,7 +2,7 @@
 
 pub use wirelap_events::human::{NONE, bytes, count, one_or, time_ns, time_pair_ns};
 
-use crate::{CorrectedTime, CostUnknown, Latency, Slowdown, TracerCost};
+use crate::{CorrectedTime, CostUnknown, Latency, ReportedTracerCost, Slowdown};
 use wirelap_events::Nanos;
 
 /// The cost of tracing for the traced: `tracing cost 2.1 µs a message (+17 %, 95 % interval +12 to +21 %)`. Where the interval does
@@ -28,7 +28,7 @@ pub fn slowdown(slowdown: &Slowdown) -> String {
 }
 
 /// CPU and memory of wirelap itself: `0.61 cores, 318 MiB with a ring buffer of 64 MiB`.
-pub fn own_use(tracer: &TracerCost) -> String {
+pub fn own_use(tracer: &ReportedTracerCost) -> String {
     let ring = tracer.ring_bytes.filter(|_| tracer.rss_bytes > 0);
     let ring = ring.map(|ring| format!(" with a ring buffer of {}", bytes(ring as f64)));
     format!(
@@ -115,7 +115,11 @@ mod tests {
 
     #[test]
     fn the_ring_buffer_is_told_where_there_is_one() {
-        let mut own = TracerCost { cpu_share: 0.61, rss_bytes: 318 << 20, ..TracerCost::default() };
+        let mut own = ReportedTracerCost {
+            cpu_share: 0.61,
+            rss_bytes: 318 << 20,
+            ..ReportedTracerCost::default()
+        };
         assert_eq!(own_use(&own), "0.61 cores, 318 MiB");
         own.ring_bytes = Some(64 << 20);
         assert_eq!(own_use(&own), "0.61 cores, 318 MiB with a ring buffer of 64 MiB");

@@ -17,7 +17,7 @@
 //! | [`slow`] | subscribers that are behind |
 //! | [`schema`] | the JSON Schemas, generated from the types |
 //! | [`footprint`] | memory and CPU time, idle and busy, and the size of a client program |
-//! | [`Partial`], [`Requests`] | messages that this host shows in part, and requests to another host |
+//! | [`ReportedPartial`], [`ReportedRequests`] | messages that this host shows in part, and requests to another host |
 //! | [`place`] | where processes run |
 //! | [`trace`] | messages on a time line, for Perfetto and Chrome |
 //! | [`Ros2`] | the nodes of ROS 2 |
@@ -68,34 +68,36 @@ pub mod why;
 pub mod words;
 mod write;
 
-pub use breakdown::{Breakdown, BreakdownRow, MutedExtent};
+pub use breakdown::{ReportedBreakdown, ReportedBreakdownRow, ReportedMutedExtent};
 pub use clocks::{ClockOffset, HostClock};
-pub use container::{Container, NetworkNamespace, Pod};
-pub use distribution::{Distribution, Samples};
-pub use doctor::{Capability, DoctorReport, Missing, MissingKind, Observation};
+pub use container::{ReportedContainer, ReportedNetworkNamespace, ReportedPod};
+pub use distribution::{DistributionSummary, Samples};
+pub use doctor::{Capability, DoctorReport, MissingItem, MissingKind, Observation};
 pub use environment::Environment;
 pub use footprint::IdleBusy;
 pub use machine_key::{Bucket, BucketDifference, MachineKey};
 pub use machine_state::MachineState;
-pub use muted::Muted;
+pub use muted::ReportedMuted;
 pub use overhead::LayersBytes;
-pub use partial::{Partial, View};
+pub use partial::{ReportedPartial, SeenFrom};
 pub use repetition::{
-    Histograms, IdleUse, ProcessUse, SegmentHistogram, SentAtRate, TimeSpent, TimeSpentRow, UsageAt,
+    Histograms, IdleUse, ProcessUse, ReportedTimeSpent, ReportedTimeSpentRow, SegmentHistogram,
+    SentAtRate, UsageAt,
 };
-pub use requests::Requests;
+pub use requests::ReportedRequests;
 pub use ros2::{Ros2, Ros2Interface, Ros2Node};
 pub use run::{
     AddedTime, ClientSize, CorrectedTime, CostUnknown, EthernetBytes, GroundTruth, Hook,
-    Incomplete, Latency, LegBytes, Messages, ObservedDetail, OperationBytes, Overhead, PartsBytes,
-    PerMessageBytes, Process, Reliability, Repetition, RttHalf, RunReport, RunResult, Saturation,
-    Scheduling, SegmentRow, Skipped, Slowdown, Throughput, TracerCost, TracingBudget, Trust,
-    TrustReason, UnixClients, Unseen, WithoutTracing,
+    Incomplete, Latency, LegBytes, MessageCounts, ObservedDetail, OperationBytes, PartsBytes,
+    PerMessageBytes, Repetition, ReportedOverhead, ReportedProcess, ReportedReliability,
+    ReportedScheduling, ReportedTracerCost, ReportedTracingBudget, ReportedTrust,
+    ReportedUnixClients, ReportedUnseen, RttHalf, RunReport, RunResult, Saturation, SegmentRow,
+    Skipped, Slowdown, Throughput, TrustReason, WithoutTracing,
 };
 pub use sample_origin::SampleOrigin;
 pub use scenario::{HostLinks, Pacing, RunKind, Scenario};
-pub use slow::{HeldUpBy, Lag, SlowSubscriber, SlowSubscribers};
+pub use slow::{HeldUpBy, ReportedLag, ReportedSlowSubscriber, ReportedSlowSubscribers};
 pub use topology::{Connections, Topology};
-pub use unknown::{Unknown, UnknownTraffic};
-pub use why::Why;
+pub use unknown::{ReportedUnknown, ReportedUnknownTraffic};
+pub use why::ReportedWhy;
 pub use write::write_json;

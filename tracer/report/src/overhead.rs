@@ -6,7 +6,8 @@ use wirelap_events::Total;
 
 /// Where the bytes went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Overhead {
+#[schemars(rename = "Overhead")]
+pub struct ReportedOverhead {
     /// Bytes on the device per delivery. Multiplied by `deliveries` they are all bytes that the device carried for the
     /// flows of this result.
     pub per_message_bytes: PerMessageBytes,

@@ -1,6 +1,6 @@
 //! Figures of messages that this host shows in part, because whoever sent or read them is elsewhere.
 
-use crate::{Distribution, Requests, SegmentRow};
+use crate::{DistributionSummary, ReportedRequests, SegmentRow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate::{Group, PartialFigures};
@@ -8,8 +8,9 @@ use wirelap_events::human::exact;
 
 /// From where the messages of a result were seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "View")]
 #[serde(rename_all = "snake_case")]
-pub enum View {
+pub enum SeenFrom {
     /// From the first send to the last read: `latency` is of these messages.
     BothEnds,
     /// From the broker that passed them on: publisher and subscriber are elsewhere.
@@ -22,38 +23,38 @@ pub enum View {
     Capture,
 }
 
-impl View {
+impl SeenFrom {
     /// The view of a row; `None` if no message was seen.
-    pub fn of(group: &Group) -> Option<View> {
+    pub fn of(group: &Group) -> Option<SeenFrom> {
         use wirelap_correlate::PartialView;
         if group.messages.matched > 0 {
-            return Some(View::BothEnds);
+            return Some(SeenFrom::BothEnds);
         }
         group.partial_view().map(|view| match view {
-            PartialView::Broker => View::Broker,
-            PartialView::Sender => View::Sender,
-            PartialView::Receiver => View::Receiver,
+            PartialView::Broker => SeenFrom::Broker,
+            PartialView::Sender => SeenFrom::Sender,
+            PartialView::Receiver => SeenFrom::Receiver,
         })
     }
 
     /// The view in words: `seen from the broker alone`.
     pub fn in_words(self) -> &'static str {
         match self {
-            View::BothEnds => "seen from both ends",
-            View::Broker => "seen from the broker alone",
-            View::Sender => "seen from the sender alone",
-            View::Receiver => "seen from the receiver alone",
-            View::Capture => "seen by their packets where they were captured",
+            SeenFrom::BothEnds => "seen from both ends",
+            SeenFrom::Broker => "seen from the broker alone",
+            SeenFrom::Sender => "seen from the sender alone",
+            SeenFrom::Receiver => "seen from the receiver alone",
+            SeenFrom::Capture => "seen by their packets where they were captured",
         }
     }
 
     /// Why there is no one-way latency; `None` if there is.
     pub fn why_no_latency(self) -> Option<&'static str> {
         match self {
-            View::BothEnds | View::Capture => None,
-            View::Broker => Some("publisher and subscriber are not seen on this host"),
-            View::Sender => Some("the reader is not seen on this host"),
-            View::Receiver => Some("the sender is not seen on this host"),
+            SeenFrom::BothEnds | SeenFrom::Capture => None,
+            SeenFrom::Broker => Some("publisher and subscriber are not seen on this host"),
+            SeenFrom::Sender => Some("the reader is not seen on this host"),
+            SeenFrom::Receiver => Some("the sender is not seen on this host"),
         }
     }
 }
@@ -61,7 +62,8 @@ impl View {
 /// Figures of messages that this host shows in part. They are in no other figure of the result: nothing is known of the rest
 /// of their way, and nothing is assumed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Partial {
+#[schemars(rename = "Partial")]
+pub struct ReportedPartial {
     /// Deliveries seen from the broker alone; a message to a hundred subscribers counts a hundred times.
     pub by_broker: u64,
     /// Messages seen from the sender alone.
@@ -69,32 +71,32 @@ pub struct Partial {
     /// Deliveries seen from the receiver alone.
     pub by_receiver: u64,
     /// From the reception of a message's last byte by the device until its read, of messages from a sender elsewhere.
-    pub ingress_ns: Distribution,
+    pub ingress_ns: DistributionSummary,
     /// From the broker's read to its send to a reader elsewhere, for each reader.
-    pub dwell_ns: Distribution,
+    pub dwell_ns: DistributionSummary,
     /// From the send until the last byte is handed to the device, of messages to a reader elsewhere.
-    pub egress_ns: Distribution,
+    pub egress_ns: DistributionSummary,
     /// A bound, and no latency: from the send until TCP's acknowledgement of the last byte came back. The message arrived at
     /// the other host within this time. Without delayed acknowledgements.
-    pub acknowledged_ns: Distribution,
+    pub acknowledged_ns: DistributionSummary,
     /// The same, of acknowledgements that the other host delayed: the bound is valid, and far from the arrival.
-    pub acknowledged_late_ns: Distribution,
+    pub acknowledged_late_ns: DistributionSummary,
     /// Messages over TCP whose acknowledgement was not seen.
     pub unacknowledged: u64,
     /// Round trips of requests to another host; absent if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub requests: Option<Requests>,
+    pub requests: Option<ReportedRequests>,
     /// From a message's first stage on this host to its last.
-    pub here_ns: Distribution,
+    pub here_ns: DistributionSummary,
     /// Where that time went. The shares add up to 1.
     pub segments: Vec<SegmentRow>,
     /// The scheduling gap in that time.
-    pub sched_gap_ns: Distribution,
+    pub sched_gap_ns: DistributionSummary,
 }
 
-impl From<&PartialFigures> for Partial {
-    fn from(of: &PartialFigures) -> Partial {
-        Partial {
+impl From<&PartialFigures> for ReportedPartial {
+    fn from(of: &PartialFigures) -> ReportedPartial {
+        ReportedPartial {
             by_broker: of.by_broker,
             by_sender: of.by_sender,
             by_receiver: of.by_receiver,
@@ -104,7 +106,7 @@ impl From<&PartialFigures> for Partial {
             acknowledged_ns: of.acknowledged.into(),
             acknowledged_late_ns: of.delayed.into(),
             unacknowledged: of.unacknowledged,
-            requests: Requests::of(&of.requests),
+            requests: ReportedRequests::of(&of.requests),
             here_ns: of.here.into(),
             segments: of.segments.iter().map(SegmentRow::from).collect(),
             sched_gap_ns: of.sched_gap.into(),
@@ -112,7 +114,7 @@ impl From<&PartialFigures> for Partial {
     }
 }
 
-impl Partial {
+impl ReportedPartial {
     /// Deliveries that are seen in part.
     pub fn deliveries(&self) -> u64 {
         [self.by_broker, self.by_sender, self.by_receiver].into_iter().fold(0, u64::saturating_add)
@@ -164,11 +166,11 @@ impl Partial {
         if self.acknowledged_ns.count > 0 && self.unacknowledged > 0 {
             lines.push(("", format!("{} not acknowledged yet", exact(self.unacknowledged))));
         }
-        lines.extend(self.requests.iter().flat_map(Requests::lines));
+        lines.extend(self.requests.iter().flat_map(ReportedRequests::lines));
         lines
     }
 }
 
-fn timed(of: &Distribution, words: &str) -> Option<String> {
+fn timed(of: &DistributionSummary, words: &str) -> Option<String> {
     (of.count > 0).then(|| format!("{}, {words}", of.in_words()))
 }

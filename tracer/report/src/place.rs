@@ -1,13 +1,13 @@
 //! The place where processes run, in words: container, pod or unit, and network namespace.
 
-use crate::process::Process;
+use crate::process::ReportedProcess;
 use crate::{RunResult, explain};
 use wirelap_correlate::ContainerKind;
 
 /// The most processes that the line of a result lists.
 const MOST: usize = 6;
 
-impl Process {
+impl ReportedProcess {
     /// The place where it runs, in a few words: `docker 0f3a9c2b7d11, network namespace blue`; `None` if nothing is worth a word.
     pub fn runs_in(&self) -> Option<String> {
         let mut parts = Vec::new();
@@ -42,7 +42,7 @@ impl Process {
 
 /// The line of a result on where its processes run; `None` if none of them is in a container, a service or another network namespace.
 pub fn line(result: &RunResult) -> Option<String> {
-    if !result.processes.iter().any(Process::is_contained) {
+    if !result.processes.iter().any(ReportedProcess::is_contained) {
         return None;
     }
     let mut places: Vec<(String, String, Vec<u32>)> = Vec::new();
@@ -68,24 +68,29 @@ pub fn line(result: &RunResult) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::container::NetworkNamespace;
+    use crate::container::ReportedNetworkNamespace;
     use wirelap_correlate::container_of;
 
-    fn process(name: &str, pid: u32, cgroup: &str, netns: Option<NetworkNamespace>) -> Process {
+    fn process(
+        name: &str,
+        pid: u32,
+        cgroup: &str,
+        netns: Option<ReportedNetworkNamespace>,
+    ) -> ReportedProcess {
         let found = container_of(&format!("0::{cgroup}"));
-        Process {
+        ReportedProcess {
             name: name.into(),
             pid,
             container: Some((&found).into()),
             network_namespace: netns,
-            ..Process::default()
+            ..ReportedProcess::default()
         }
     }
 
     #[test]
     fn equal_processes_in_one_place_are_counted() {
-        let own = Some(NetworkNamespace { id: 1, name: None, own: true });
-        let blue = Some(NetworkNamespace { id: 2, name: Some("blue".into()), own: false });
+        let own = Some(ReportedNetworkNamespace { id: 1, name: None, own: true });
+        let blue = Some(ReportedNetworkNamespace { id: 2, name: Some("blue".into()), own: false });
         let docker = format!("/docker/{}", "ab".repeat(32));
         let session = "/user.slice/session-3.scope";
         let mut result = RunResult {
@@ -99,11 +104,11 @@ mod tests {
         result
             .processes
             .extend([process("mosquitto", 8, &docker, blue), process("python3", 10, session, own)]);
-        result.processes.push(Process {
+        result.processes.push(ReportedProcess {
             name: "sub".into(),
             pid: 11,
             container_unknown: Some("ended".into()),
-            ..Process::default()
+            ..ReportedProcess::default()
         });
         let expected = [
             "2 python3 in session-3.scope",

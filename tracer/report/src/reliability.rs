@@ -4,16 +4,17 @@ use crate::{RunResult, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate as correlate;
-use wirelap_correlate::TrustFacts;
 use wirelap_correlate::snapshot::SERVER_ROLE;
+use wirelap_correlate::{FileFacts, Holes, TrustFacts, UncertainCounts};
 use wirelap_events::Total;
 
 /// Whether a result's figures can be used.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
+#[schemars(rename = "Reliability")]
 #[serde(rename_all = "snake_case")]
-pub enum Reliability {
+pub enum ReportedReliability {
     /// The figures can be used.
     #[default]
     Good,
@@ -23,29 +24,29 @@ pub enum Reliability {
     Unusable,
 }
 
-impl Reliability {
+impl ReportedReliability {
     /// The mark before the result's name in a table.
     pub fn mark(self) -> &'static str {
         correlate::Reliability::from(self).mark()
     }
 }
 
-impl From<correlate::Reliability> for Reliability {
-    fn from(reliability: correlate::Reliability) -> Reliability {
+impl From<correlate::Reliability> for ReportedReliability {
+    fn from(reliability: correlate::Reliability) -> ReportedReliability {
         match reliability {
-            correlate::Reliability::Good => Reliability::Good,
-            correlate::Reliability::Reduced => Reliability::Reduced,
-            correlate::Reliability::Unusable => Reliability::Unusable,
+            correlate::Reliability::Good => ReportedReliability::Good,
+            correlate::Reliability::Reduced => ReportedReliability::Reduced,
+            correlate::Reliability::Unusable => ReportedReliability::Unusable,
         }
     }
 }
 
-impl From<Reliability> for correlate::Reliability {
-    fn from(reliability: Reliability) -> correlate::Reliability {
+impl From<ReportedReliability> for correlate::Reliability {
+    fn from(reliability: ReportedReliability) -> correlate::Reliability {
         match reliability {
-            Reliability::Good => correlate::Reliability::Good,
-            Reliability::Reduced => correlate::Reliability::Reduced,
-            Reliability::Unusable => correlate::Reliability::Unusable,
+            ReportedReliability::Good => correlate::Reliability::Good,
+            ReportedReliability::Reduced => correlate::Reliability::Reduced,
+            ReportedReliability::Unusable => correlate::Reliability::Unusable,
         }
     }
 }
@@ -56,39 +57,40 @@ pub struct TrustReason {
     /// The kind of reason: `events_lost`, `not_followed`, `unseen` … The guide lists all of them.
     pub kind: String,
     /// Whether this reason makes the result `reduced` or `unusable`.
-    pub verdict: Reliability,
+    pub verdict: ReportedReliability,
     /// The reason as a sentence with its numbers.
     pub text: String,
 }
 
 /// Packets that were not captured, although the sockets' sequence numbers prove that they were sent or received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Unseen {
+#[schemars(rename = "Unseen")]
+pub struct ReportedUnseen {
     /// The least possible number of packets: how many packets carried the bytes of one gap is not known.
     pub packets: u64,
     /// The exact number of payload bytes.
     pub bytes: u64,
 }
 
-impl Unseen {
+impl ReportedUnseen {
     /// The sum of both.
     #[must_use]
-    pub fn plus(self, other: Unseen) -> Unseen {
-        Unseen {
+    pub fn plus(self, other: ReportedUnseen) -> ReportedUnseen {
+        ReportedUnseen {
             packets: self.packets.saturating_add(other.packets),
             bytes: self.bytes.saturating_add(other.bytes),
         }
     }
 }
 
-impl From<correlate::Unseen> for Unseen {
-    fn from(unseen: correlate::Unseen) -> Unseen {
-        Unseen { packets: unseen.packets, bytes: unseen.bytes }
+impl From<correlate::Unseen> for ReportedUnseen {
+    fn from(unseen: correlate::Unseen) -> ReportedUnseen {
+        ReportedUnseen { packets: unseen.packets, bytes: unseen.bytes }
     }
 }
 
-impl From<Unseen> for correlate::Unseen {
-    fn from(unseen: Unseen) -> correlate::Unseen {
+impl From<ReportedUnseen> for correlate::Unseen {
+    fn from(unseen: ReportedUnseen) -> correlate::Unseen {
         correlate::Unseen { packets: unseen.packets, bytes: unseen.bytes }
     }
 }
@@ -142,7 +144,6 @@ impl RunResult {
             is_sampled,
             packets_only: trust.packets_only,
             messages: messages.sent.saturating_add(messages.delivered),
-            uncaptured_bytes: trust.uncaptured_bytes,
             deliveries: if is_sampled {
                 messages.matched.saturating_add(messages.uncovered)
             } else {
@@ -154,28 +155,28 @@ impl RunResult {
             events_lost: trust.losses(),
             packets: self.overhead.packets,
             payload_bytes: parts.transported(),
-            unseen_sent: trust.unseen_sent.into(),
-            unseen_received: trust.unseen_received.into(),
-            undecoded_bytes: trust.undecoded_bytes,
-            unread_messages: trust.unread_messages,
+            holes: Holes {
+                sent: trust.unseen_sent.into(),
+                received: trust.unseen_received.into(),
+                uncaptured_bytes: trust.uncaptured_bytes,
+                undecoded_bytes: trust.undecoded_bytes,
+                unread_messages: trust.unread_messages,
+                unfinished_messages: trust.unfinished,
+            },
             evicted: trust.evicted,
-            without_send: trust.without_send,
-            to_unseen_readers: if is_partial { 0 } else { trust.to_unseen_readers },
-            read_twice: trust.read_twice,
-            cut_short: trust.cut_short,
-            unfinished: trust.unfinished,
-            encrypted: trust.encrypted,
-            unseen_pairs: trust.unseen_pairs,
-            unannounced: trust.unannounced,
+            uncertain: UncertainCounts {
+                to_unseen_readers: if is_partial { 0 } else { trust.to_unseen_readers },
+                ..trust.uncertain()
+            },
             unix_clients: self.unix_clients(),
-            nameless: trust.nameless,
-            guessed: trust.guessed,
             compared: (truth.compared, truth.contradicted()),
             unknown: truth.unknown,
             telescoping_violations: trust.telescoping_violations,
-            too_late: trust.too_late_packets,
-            split_subflows: trust.split_subflows,
-            time_unit_ns: trust.time_unit_ns.map(|unit| (unit, median)),
+            file: FileFacts {
+                too_late: trust.too_late_packets,
+                split_subflows: trust.split_subflows,
+                time_unit_ns: trust.time_unit_ns.map(|unit| (unit, median)),
+            },
             clocks_ns: apart.max().map(|within| (within, median)),
         }
     }

@@ -2,13 +2,15 @@
 //! its processes.
 
 use crate::{
-    Breakdown, Connections, Distribution, GroundTruth, MachineState, Messages, Overhead, RttHalf,
-    Scheduling, Throughput, Trust, UnixClients, View,
+    Connections, DistributionSummary, GroundTruth, MachineState, MessageCounts, ReportedBreakdown,
+    ReportedOverhead, ReportedScheduling, ReportedTrust, ReportedUnixClients, RttHalf, SeenFrom,
+    Throughput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate as correlate;
 
+// A field for each member of the JSON.
 /// One repetition. A result's figures are made of those of its repetitions, so that a run that was interrupted can be resumed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Repetition {
@@ -25,7 +27,7 @@ pub struct Repetition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupted: Option<String>,
     /// Numbers of messages: sent, delivered, matched and so on.
-    pub messages: Messages,
+    pub messages: MessageCounts,
     /// Delivered messages per second.
     pub throughput: Throughput,
     /// What was sent of what the requested rate wants; absent unless pacing is a rate.
@@ -36,9 +38,9 @@ pub struct Repetition {
     pub payload_bytes: u64,
     /// From where its messages were seen; absent if none was, and in files of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub view: Option<View>,
+    pub view: Option<SeenFrom>,
     /// One-way latency on the wire.
-    pub one_way_ns: Distribution,
+    pub one_way_ns: DistributionSummary,
     /// Half the round trip; absent unless pacing is ping-pong.
     pub rtt_half_ns: Option<RttHalf>,
     /// Connections that were opened; absent unless that was measured.
@@ -46,25 +48,25 @@ pub struct Repetition {
     pub connections: Option<Connections>,
     /// One-way latency of the pings only; absent unless pacing is ping-pong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request_one_way_ns: Option<Distribution>,
+    pub request_one_way_ns: Option<DistributionSummary>,
     /// One-way latency of the replies only; absent unless pacing is ping-pong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reply_one_way_ns: Option<Distribution>,
+    pub reply_one_way_ns: Option<DistributionSummary>,
     /// From the application's publish to the application's callback; absent without the workloads' records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub publish_to_deliver_ns: Option<Distribution>,
+    pub publish_to_deliver_ns: Option<DistributionSummary>,
     /// From the intended send time to the application's callback; absent unless pacing is a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub intended_to_deliver_ns: Option<Distribution>,
+    pub intended_to_deliver_ns: Option<DistributionSummary>,
     /// The time from data being ready until its reader runs, over all legs of a message.
     #[serde(default)]
-    pub sched_gap_ns: Distribution,
+    pub sched_gap_ns: DistributionSummary,
     /// The whole distributions of its times.
     #[serde(default)]
     pub histograms: Histograms,
     /// Where the time of its matched messages went.
     #[serde(default)]
-    pub time_spent: TimeSpent,
+    pub time_spent: ReportedTimeSpent,
     /// Deliveries that its bytes belong to; 0 if none were traced.
     #[serde(default)]
     pub byte_deliveries: u64,
@@ -73,13 +75,13 @@ pub struct Repetition {
     pub wire_bytes: u64,
     /// Where its bytes went.
     #[serde(default)]
-    pub overhead: Overhead,
+    pub overhead: ReportedOverhead,
     /// What its processes used.
     #[serde(default)]
     pub processes: Vec<ProcessUse>,
     /// How far its figures can be trusted. The verdict and its reasons are given for the whole result only.
     #[serde(default)]
-    pub trust: Trust,
+    pub trust: ReportedTrust,
     /// The comparison of the trace with the workloads' own records; absent if they kept none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ground_truth: Option<GroundTruth>,
@@ -88,7 +90,7 @@ pub struct Repetition {
     pub machine: Option<MachineState>,
     /// Rows by topic, client and so on; absent without `--by`. The warm-up is not counted in them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub breakdown: Option<Breakdown>,
+    pub breakdown: Option<ReportedBreakdown>,
     /// Further facts that matter for its figures, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -155,18 +157,20 @@ pub struct SegmentHistogram {
 
 /// Where messages' time went. The means of a column add up to the mean one-way latency of its messages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TimeSpent {
+#[schemars(rename = "TimeSpent")]
+pub struct ReportedTimeSpent {
     /// Messages that were examined: all matched messages.
     pub messages: u64,
     /// How many messages are the slowest 1 %; 0 if they are fewer than ten, and then `tail_ns` is 0.
     pub tail_messages: u64,
     /// One row for each leg, segment and cause, in the order in which a message passes the segments.
-    pub rows: Vec<TimeSpentRow>,
+    pub rows: Vec<ReportedTimeSpentRow>,
 }
 
 /// A part of messages' time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TimeSpentRow {
+#[schemars(rename = "TimeSpentRow")]
+pub struct ReportedTimeSpentRow {
     /// 1 for the first leg. The broker's dwell counts to the leg after it.
     pub leg: u8,
     /// The segment's name.
@@ -205,10 +209,10 @@ pub struct ProcessUse {
     pub over_time: Vec<UsageAt>,
     /// How its threads were scheduled; absent if that was not traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scheduling: Option<Scheduling>,
+    pub scheduling: Option<ReportedScheduling>,
     /// The Unix socket that it served clients on as well; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unix_clients: Option<UnixClients>,
+    pub unix_clients: Option<ReportedUnixClients>,
     /// What it used before the first message, connected and idle; absent unless `idle` was set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleUse>,
@@ -236,9 +240,9 @@ pub struct UsageAt {
     pub rss_bytes: u64,
 }
 
-impl From<&correlate::TimeSpent> for TimeSpent {
-    fn from(spent: &correlate::TimeSpent) -> TimeSpent {
-        let rows = spent.rows.iter().map(|row| TimeSpentRow {
+impl From<&correlate::TimeSpent> for ReportedTimeSpent {
+    fn from(spent: &correlate::TimeSpent) -> ReportedTimeSpent {
+        let rows = spent.rows.iter().map(|row| ReportedTimeSpentRow {
             leg: row.leg,
             segment: row.segment.name().to_owned(),
             cause: row.cause.name().map(str::to_owned),
@@ -246,7 +250,7 @@ impl From<&correlate::TimeSpent> for TimeSpent {
             middle_ns: row.middle_ns,
             tail_ns: row.tail_ns,
         });
-        TimeSpent {
+        ReportedTimeSpent {
             messages: spent.messages,
             tail_messages: spent.tail_messages,
             rows: rows.collect(),

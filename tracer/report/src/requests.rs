@@ -1,6 +1,6 @@
 //! Round trips of requests to another host, of which this host shows both ends.
 
-use crate::Distribution;
+use crate::DistributionSummary;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate::RequestFigures;
@@ -9,14 +9,15 @@ use wirelap_events::human::{counted, percent};
 /// Requests that processes on this host sent to another one, and whose replies they read: messages with their acknowledgement by
 /// the protocol (PUBACK, PUBREC, the response to Produce, `JetStream`'s ack), and queries with the first reply.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Requests {
+#[schemars(rename = "Requests")]
+pub struct ReportedRequests {
     /// From the send of a request to the read of its reply.
-    pub round_trip_ns: Distribution,
+    pub round_trip_ns: DistributionSummary,
     /// Of that, the time on this host: from the send until the request was handed to the device, and from the reception of the
     /// reply by the device until its read.
-    pub here_ns: Distribution,
+    pub here_ns: DistributionSummary,
     /// The rest: the way there and back, and what the other host did.
-    pub away_ns: Distribution,
+    pub away_ns: DistributionSummary,
     /// The time on this host as a part of the whole, 0..=1; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub here_share: Option<f64>,
@@ -24,10 +25,10 @@ pub struct Requests {
     pub unanswered: u64,
 }
 
-impl Requests {
+impl ReportedRequests {
     /// These requests; `None` if there were none.
-    pub fn of(figures: &RequestFigures) -> Option<Requests> {
-        (!figures.is_empty()).then(|| Requests {
+    pub fn of(figures: &RequestFigures) -> Option<ReportedRequests> {
+        (!figures.is_empty()).then(|| ReportedRequests {
             round_trip_ns: figures.round_trip.into(),
             here_ns: figures.here.into(),
             away_ns: figures.away.into(),
@@ -64,26 +65,26 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_left_out() {
-        assert_eq!(Requests::of(&RequestFigures::default()), None);
+        assert_eq!(ReportedRequests::of(&RequestFigures::default()), None);
         let unanswered = RequestFigures { unanswered: 1, ..RequestFigures::default() };
-        let lines = Requests::of(&unanswered).map(|requests| requests.lines());
+        let lines = ReportedRequests::of(&unanswered).map(|requests| requests.lines());
         assert_eq!(lines, Some(vec![("", "no reply was seen to 1 request".to_owned())]));
     }
 
     #[test]
     fn the_share_of_this_host_is_said() {
-        let times = Distribution {
+        let times = DistributionSummary {
             count: 2,
             p50: 1_000,
             p99: 2_000,
             max: 3_000,
-            ..Distribution::default()
+            ..DistributionSummary::default()
         };
-        let requests = Requests {
+        let requests = ReportedRequests {
             round_trip_ns: times,
             away_ns: times,
             here_share: Some(0.123),
-            ..Requests::default()
+            ..ReportedRequests::default()
         };
         let lines = requests.lines();
         assert_eq!(

@@ -4,19 +4,20 @@
 //! schema number. Units are in the names; the times inside a distribution are in the unit of the field that holds it.
 
 pub use crate::overhead::{
-    EthernetBytes, LegBytes, OperationBytes, Overhead, PartsBytes, PerMessageBytes,
+    EthernetBytes, LegBytes, OperationBytes, PartsBytes, PerMessageBytes, ReportedOverhead,
 };
-pub use crate::process::{ClientSize, Process, Scheduling, UnixClients};
-pub use crate::reliability::{Reliability, TrustReason, Unseen};
+pub use crate::process::{ClientSize, ReportedProcess, ReportedScheduling, ReportedUnixClients};
+pub use crate::reliability::{ReportedReliability, ReportedUnseen, TrustReason};
 pub use crate::repetition::Repetition;
 pub use crate::segment_row::SegmentRow;
 pub use crate::trust::{
-    AddedTime, CostUnknown, GroundTruth, ObservedDetail, Slowdown, TracerCost, TracingBudget, Trust,
+    AddedTime, CostUnknown, GroundTruth, ObservedDetail, ReportedTracerCost, ReportedTracingBudget,
+    ReportedTrust, Slowdown,
 };
-use crate::why::Why;
+use crate::why::ReportedWhy;
 use crate::{
-    Breakdown, Connections, Distribution, Environment, MachineKey, Muted, Partial, Ros2, Scenario,
-    SlowSubscribers, Topology, Unknown, View,
+    Connections, DistributionSummary, Environment, MachineKey, ReportedBreakdown, ReportedMuted,
+    ReportedPartial, ReportedSlowSubscribers, ReportedUnknown, Ros2, Scenario, SeenFrom, Topology,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,13 +59,13 @@ pub struct RunReport {
     pub saturation_msg_per_s: Vec<Saturation>,
     /// Rows by topic, client and so on; absent without `--by`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub breakdown: Option<Breakdown>,
+    pub breakdown: Option<ReportedBreakdown>,
     /// Subscribers that were behind; absent if none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slow_subscribers: Option<SlowSubscribers>,
+    pub slow_subscribers: Option<ReportedSlowSubscribers>,
     /// Traffic that is not decoded: it is encrypted, or in a protocol that wirelap only names or does not know.
     #[serde(default)]
-    pub unknown: Unknown,
+    pub unknown: ReportedUnknown,
     /// The nodes of ROS 2 that discovery told of; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ros2: Option<Ros2>,
@@ -120,6 +121,7 @@ pub struct Hook {
     pub hook: Option<String>,
 }
 
+// A field for each member of the JSON.
 /// One middleware at one payload size and, if pacing is a rate, at one rate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunResult {
@@ -151,7 +153,7 @@ pub struct RunResult {
     /// Why the measurement failed, in one sentence.
     pub error: Option<String>,
     /// Numbers of messages: sent, delivered, matched and so on.
-    pub messages: Messages,
+    pub messages: MessageCounts,
     /// Delivered messages per second.
     pub throughput: Throughput,
     /// The achieved share of the requested rate, 0..=1; below 1 if the machine or the middleware could not send faster.
@@ -165,33 +167,33 @@ pub struct RunResult {
     pub latency: Latency,
     /// From where its messages were seen; absent if none was, and in reports of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub view: Option<View>,
+    pub view: Option<SeenFrom>,
     /// Times in which the user had muted the row; absent if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub muted: Option<Muted>,
+    pub muted: Option<ReportedMuted>,
     /// Messages that this host shows in part; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub partial_sight: Option<Partial>,
+    pub partial_sight: Option<ReportedPartial>,
     /// Where the time went, in the order in which a message passes the segments.
     pub segments: Vec<SegmentRow>,
     /// The time from data being ready until its reader runs, over all legs of a message. Only messages whose reader was
     /// asleep are counted.
-    pub sched_gap_ns: Distribution,
+    pub sched_gap_ns: DistributionSummary,
     /// Where the bytes went.
-    pub overhead: Overhead,
+    pub overhead: ReportedOverhead,
     /// Why the messages took so long; absent if none was examined.
     #[serde(default)]
-    pub why: Option<Why>,
+    pub why: Option<ReportedWhy>,
     /// The repetitions that `why` is of, by number, if it is not of all: after a run was resumed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why_repetitions: Vec<u32>,
     /// The processes that took part.
-    pub processes: Vec<Process>,
+    pub processes: Vec<ReportedProcess>,
     /// The size of a client program of this middleware alone; absent unless `--client-sizes` gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_size: Option<ClientSize>,
     /// How far the figures can be trusted.
-    pub trust: Trust,
+    pub trust: ReportedTrust,
     /// The comparison of the trace with the workloads' own records; absent if they kept none.
     pub ground_truth: Option<GroundTruth>,
     /// The figures of each repetition, in the order in which they ran.
@@ -256,7 +258,8 @@ pub(crate) fn is_zero(count: &u64) -> bool {
 
 /// Numbers of messages, without the warm-up. A round trip is two messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Messages {
+#[schemars(rename = "Messages")]
+pub struct MessageCounts {
     /// Messages sent, as counted by the workloads, or by the trace if there are no workloads. A message to a hundred
     /// subscribers counts once.
     pub sent: u64,
@@ -288,7 +291,7 @@ pub struct Messages {
     pub warmup: u64,
 }
 
-impl Messages {
+impl MessageCounts {
     /// Deliveries that the sent messages should have.
     pub fn expected(&self) -> u64 {
         self.expected.unwrap_or(self.sent)
@@ -331,19 +334,19 @@ impl Throughput {
 pub struct Latency {
     /// One-way latency on the wire: from the send of the first byte to the return of the receive call that took the last
     /// byte, over all legs. With ping-pong, pings and replies are in it.
-    pub one_way_ns: Distribution,
+    pub one_way_ns: DistributionSummary,
     /// Half the round trip by the pinging application's clock; absent unless pacing is ping-pong.
     pub rtt_half_ns: Option<RttHalf>,
     /// One-way latency of the pings only; absent unless pacing is ping-pong.
-    pub request_one_way_ns: Option<Distribution>,
+    pub request_one_way_ns: Option<DistributionSummary>,
     /// One-way latency of the replies only; absent unless pacing is ping-pong.
-    pub reply_one_way_ns: Option<Distribution>,
+    pub reply_one_way_ns: Option<DistributionSummary>,
     /// From the application's publish to the application's callback, as the workloads recorded it; absent without their
     /// records.
-    pub publish_to_deliver_ns: Option<Distribution>,
+    pub publish_to_deliver_ns: Option<DistributionSummary>,
     /// From a message's *intended* send time to the callback, so that the delay of a publisher that falls behind is
     /// included; absent unless pacing is a rate.
-    pub intended_to_deliver_ns: Option<Distribution>,
+    pub intended_to_deliver_ns: Option<DistributionSummary>,
     /// The medians less what tracing added; absent if that was not measured, or messages were faster with probes
     /// (`trust.tracer.slowdown`).
     #[serde(default)]

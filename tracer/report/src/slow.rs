@@ -3,6 +3,7 @@
 use crate::grid::{Align, hang, lay_out};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 use wirelap_correlate::{Snapshot, snapshot};
 use wirelap_events::{Nanos, human};
 
@@ -14,18 +15,20 @@ const NAME: usize = 15;
 
 /// Subscribers with messages that were published a second or longer ago and that they have not read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SlowSubscribers {
+#[schemars(rename = "SlowSubscribers")]
+pub struct ReportedSlowSubscribers {
     /// Pairs of subscriber and topic that were behind at the end.
     pub behind: u64,
     /// The pairs that are or were behind: those that were at the end first, and of these those by most messages.
-    pub listed: Vec<SlowSubscriber>,
+    pub listed: Vec<ReportedSlowSubscriber>,
     /// Further pairs that are not listed.
     pub more: u64,
 }
 
 /// A subscriber that is or was behind on a topic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SlowSubscriber {
+#[schemars(rename = "SlowSubscriber")]
+pub struct ReportedSlowSubscriber {
     /// The protocol, or the middleware's name.
     pub middleware: String,
     /// The broker; absent if it is not known.
@@ -40,16 +43,17 @@ pub struct SlowSubscriber {
     /// The topic; null if it is not known.
     pub topic: Option<String>,
     /// By how much it was behind at the end; null if it was not any more.
-    pub now: Option<Lag>,
+    pub now: Option<ReportedLag>,
     /// By how much it was behind when that was most.
-    pub most: Lag,
+    pub most: ReportedLag,
     /// When that was, since the start.
     pub most_at_ns: u64,
 }
 
 /// By how much a subscriber is behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Lag {
+#[schemars(rename = "Lag")]
+pub struct ReportedLag {
     /// Messages that were published after the last one that was sent to it: the broker has them, or has dropped them, or they are in its
     /// socket.
     pub unsent_messages: u64,
@@ -64,8 +68,9 @@ pub struct Lag {
 }
 
 /// What holds up the messages that a subscriber has not read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum HeldUpBy {
     /// The broker has not sent them, and nothing hinders it.
     Broker,
@@ -77,12 +82,8 @@ pub enum HeldUpBy {
 
 impl HeldUpBy {
     /// The name in tables and on the screen.
-    pub const fn name(self) -> &'static str {
-        match self {
-            HeldUpBy::Broker => "broker",
-            HeldUpBy::Network => "network",
-            HeldUpBy::Subscriber => "subscriber",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -96,9 +97,9 @@ impl From<snapshot::LagHolder> for HeldUpBy {
     }
 }
 
-impl From<snapshot::Lag> for Lag {
-    fn from(lag: snapshot::Lag) -> Lag {
-        Lag {
+impl From<snapshot::Lag> for ReportedLag {
+    fn from(lag: snapshot::Lag) -> ReportedLag {
+        ReportedLag {
             unsent_messages: lag.unsent,
             in_network_messages: lag.in_network,
             unread_messages: lag.unread,
@@ -108,7 +109,7 @@ impl From<snapshot::Lag> for Lag {
     }
 }
 
-impl Lag {
+impl ReportedLag {
     /// All messages that it has not read.
     pub fn messages(&self) -> u64 {
         let sent = self.in_network_messages.saturating_add(self.unread_messages);
@@ -116,33 +117,36 @@ impl Lag {
     }
 }
 
-impl SlowSubscriber {
+impl ReportedSlowSubscriber {
     /// The subscriber's name in a table: its own name, or else its process or address.
     pub fn name(&self) -> &str {
         self.client.as_deref().or(self.process.as_deref()).unwrap_or(&self.address)
     }
 }
 
-impl SlowSubscribers {
+impl ReportedSlowSubscribers {
     /// Those of a snapshot; `None` if there are none.
-    pub fn of(snapshot: &Snapshot) -> Option<SlowSubscribers> {
+    pub fn of(snapshot: &Snapshot) -> Option<ReportedSlowSubscribers> {
         let seen = &snapshot.slow;
         let listed = seen.listed.iter().map(|one| {
             let group = snapshot.groups.iter().find(|group| group.id == one.group);
-            SlowSubscriber {
+            ReportedSlowSubscriber {
                 middleware: group.map(|group| group.middleware.clone()).unwrap_or_default(),
                 broker: group.and_then(|group| group.broker.clone()),
                 client: one.client.clone(),
                 process: one.process.clone(),
                 address: one.address.to_string(),
                 topic: one.topic.clone(),
-                now: one.now.map(Lag::from),
+                now: one.now.map(ReportedLag::from),
                 most: one.most.into(),
                 most_at_ns: (one.most_at - snapshot.since).0,
             }
         });
-        let slow =
-            SlowSubscribers { behind: seen.behind, listed: listed.collect(), more: seen.more };
+        let slow = ReportedSlowSubscribers {
+            behind: seen.behind,
+            listed: listed.collect(),
+            more: seen.more,
+        };
         (!slow.listed.is_empty()).then_some(slow)
     }
 
@@ -173,7 +177,7 @@ impl SlowSubscribers {
     }
 }
 
-fn cells(one: &SlowSubscriber) -> Vec<String> {
+fn cells(one: &ReportedSlowSubscriber) -> Vec<String> {
     let (when, lag) = match one.now {
         Some(lag) => ("now".to_owned(), lag),
         None => (format!("at {}", human::moment(Nanos(one.most_at_ns))), one.most),
@@ -199,15 +203,15 @@ fn cells(one: &SlowSubscriber) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn one(client: &str, now: bool) -> SlowSubscriber {
-        let lag = Lag {
+    fn one(client: &str, now: bool) -> ReportedSlowSubscriber {
+        let lag = ReportedLag {
             unsent_messages: 1_200,
             in_network_messages: 0,
             unread_messages: 34,
             oldest_ns: 5_000_000_000,
             held_up_by: HeldUpBy::Subscriber,
         };
-        SlowSubscriber {
+        ReportedSlowSubscriber {
             middleware: "mqtt".into(),
             broker: None,
             client: Some(client.into()),
@@ -224,7 +228,7 @@ mod tests {
     fn who_is_behind_is_told_from_who_was() {
         let mut listed = vec![one("logger", true), one("screen", false)];
         listed.extend((0..20).map(|n| one(&format!("c{n}"), false)));
-        let table = SlowSubscribers { behind: 1, listed, more: 3 }.table();
+        let table = ReportedSlowSubscribers { behind: 1, listed, more: 3 }.table();
         assert!(table.contains("1.23 k") && table.contains("and 15 more"), "{table}");
         assert!(!table.contains('\u{1b}'));
         let line = |name: &str| table.lines().find(|line| line.contains(name)).unwrap().to_owned();

@@ -1,6 +1,6 @@
 //! Number of clients of a run, and their topics.
 
-use crate::Distribution;
+use crate::DistributionSummary;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_events::human::{counted, exact};
@@ -64,7 +64,7 @@ pub struct Connections {
     /// Connections that were opened.
     pub opened: u64,
     /// From the time at which a connection was to be opened until the broker had accepted it, by the client's clock.
-    pub connect_ns: Distribution,
+    pub connect_ns: DistributionSummary,
 }
 
 #[cfg(test)]

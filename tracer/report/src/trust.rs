@@ -1,18 +1,21 @@
 //! The JSON of what the figures of a result stand on: coverage, losses, the cost of tracing, the workloads' own records.
 
-use crate::reliability::{Reliability, TrustReason, Unseen};
+use crate::reliability::{ReportedReliability, ReportedUnseen, TrustReason};
 use crate::{ClockOffset, HostClock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use wirelap_events::{Losses, Total, TraceDetail};
+use wirelap_correlate::UncertainCounts;
+use wirelap_events::{EventLosses, Total, TraceDetail};
 
+// A field for each member of the JSON.
 /// How far the figures can be trusted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Trust {
+#[schemars(rename = "Trust")]
+pub struct ReportedTrust {
     /// Whether the figures can be used: `good`, `reduced` or `unusable`.
     #[serde(default)]
-    pub verdict: Reliability,
+    pub verdict: ReportedReliability,
     /// Why the verdict is not `good`, the most serious reason first; empty if it is.
     #[serde(default)]
     pub reasons: Vec<TrustReason>,
@@ -42,10 +45,10 @@ pub struct Trust {
     pub unread_messages: u64,
     /// Packets that were not captured when sent, by the sockets' sequence numbers. Messages in them are not counted.
     #[serde(default)]
-    pub unseen_sent: Unseen,
+    pub unseen_sent: ReportedUnseen,
     /// Packets that were not captured when received, by the sockets' sequence numbers.
     #[serde(default)]
-    pub unseen_received: Unseen,
+    pub unseen_received: ReportedUnseen,
     /// Legs whose reader is on another host or excluded by a filter: whether it has read them is not known.
     #[serde(default)]
     pub to_unseen_readers: u64,
@@ -87,7 +90,7 @@ pub struct Trust {
     /// Messages whose segments do not add up exactly to their one-way latency: always 0.
     pub telescoping_violations: u64,
     /// What the tracer itself used.
-    pub tracer: TracerCost,
+    pub tracer: ReportedTracerCost,
     /// The clock offset between two hosts; absent for captures of one host, or of more than two (see `hosts`).
     #[serde(default)]
     pub clocks: Option<ClockOffset>,
@@ -112,12 +115,13 @@ pub struct Trust {
     pub detail: ObservedDetail,
     /// What tracing may cost, if it adapts to that (`--budget`, or as far as wirelap keeps up); absent if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget: Option<TracingBudget>,
+    pub budget: Option<ReportedTracingBudget>,
 }
 
 /// What tracing may cost, and what it cost in the last period (about a second, or two windows).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TracingBudget {
+#[schemars(rename = "TracingBudget")]
+pub struct ReportedTracingBudget {
     /// The share of a core, and of the traced programs' CPU time, that may be spent (`--budget`); absent if a part of the time is left
     /// out only because wirelap did not keep up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -130,10 +134,10 @@ pub struct TracingBudget {
     pub probes_share: Option<f64>,
 }
 
-impl From<wirelap_correlate::TracingBudget> for TracingBudget {
-    fn from(budget: wirelap_correlate::TracingBudget) -> TracingBudget {
+impl From<wirelap_correlate::TracingBudget> for ReportedTracingBudget {
+    fn from(budget: wirelap_correlate::TracingBudget) -> ReportedTracingBudget {
         let wirelap_correlate::TracingBudget { share, own, probes } = budget;
-        TracingBudget { share, own_share: own, probes_share: probes }
+        ReportedTracingBudget { share, own_share: own, probes_share: probes }
     }
 }
 
@@ -152,7 +156,7 @@ pub enum ObservedDetail {
 
 impl ObservedDetail {
     /// The name, as on the command line.
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             ObservedDetail::Ends => TraceDetail::Ends.name(),
             ObservedDetail::Path => TraceDetail::Path.name(),
@@ -171,7 +175,40 @@ impl From<TraceDetail> for ObservedDetail {
     }
 }
 
-impl Trust {
+impl ReportedTrust {
+    /// The counts of messages that are not followed, or of which it is not certain which they are.
+    pub fn uncertain(&self) -> UncertainCounts {
+        UncertainCounts {
+            without_send: self.without_send,
+            to_unseen_readers: self.to_unseen_readers,
+            read_twice: self.read_twice,
+            cut_short: self.cut_short,
+            superseded: 0,
+            encrypted: self.encrypted,
+            unseen_pairs: self.unseen_pairs,
+            unannounced: self.unannounced,
+            nameless: self.nameless,
+            guessed: self.guessed,
+        }
+    }
+
+    /// Sets these counts, except that of superseded replies, which is a note of the result.
+    #[must_use]
+    pub fn with_uncertain(self, counts: UncertainCounts) -> ReportedTrust {
+        ReportedTrust {
+            without_send: counts.without_send,
+            to_unseen_readers: counts.to_unseen_readers,
+            read_twice: counts.read_twice,
+            cut_short: counts.cut_short,
+            encrypted: counts.encrypted,
+            unseen_pairs: counts.unseen_pairs,
+            unannounced: counts.unannounced,
+            nameless: counts.nameless,
+            guessed: counts.guessed,
+            ..self
+        }
+    }
+
     /// The largest possible error of times between hosts, in nanoseconds: first if the minimum delay is the same in both
     /// directions, second in any case. `None` for one host.
     pub fn between_hosts(&self) -> Option<(u64, u64)> {
@@ -187,8 +224,8 @@ impl Trust {
     }
 
     /// The same, with their cause.
-    pub fn losses(&self) -> Losses {
-        Losses {
+    pub fn losses(&self) -> EventLosses {
+        EventLosses {
             events: self.lost(),
             skipped: self.skipped_runs,
             stated: self.stated_losses,
@@ -199,7 +236,8 @@ impl Trust {
 
 /// What the tracer itself used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TracerCost {
+#[schemars(rename = "TracerCost")]
+pub struct ReportedTracerCost {
     /// CPU time over wall time of wirelap's own process, 1.0 = one core.
     pub cpu_share: f64,
     /// Resident memory of wirelap's own process, with the ring buffer.

@@ -7,9 +7,10 @@ use wirelap_correlate::snapshot;
 
 /// Traffic that is not decoded: it is encrypted, or in a protocol that wirelap only names or does not know.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Unknown {
+#[schemars(rename = "Unknown")]
+pub struct ReportedUnknown {
     /// One entry for each server and protocol, the most bytes first; a few entries at most.
-    pub traffic: Vec<UnknownTraffic>,
+    pub traffic: Vec<ReportedUnknownTraffic>,
     /// Connections that are in no entry of `traffic`.
     pub other_connections: u64,
     /// Payload bytes of `other_connections`.
@@ -22,7 +23,8 @@ pub struct Unknown {
 
 /// Connections to one server in one protocol.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct UnknownTraffic {
+#[schemars(rename = "UnknownTraffic")]
+pub struct ReportedUnknownTraffic {
     /// The protocol that its bytes show: `TLS`, `HTTP/2`, `Redis` …; absent if it is not recognised.
     pub protocol: Option<String>,
     /// The protocol's version.
@@ -56,19 +58,19 @@ pub struct UnknownTraffic {
 }
 
 /// The entry as a sentence: protocol, server, bytes, and what wirelap can know of it.
-pub fn sentence(row: &UnknownTraffic) -> String {
+pub fn sentence(row: &ReportedUnknownTraffic) -> String {
     row.sentence.clone()
 }
 
 /// The sockets of unknown traffic that are not observed any more; `None` if there are none.
-pub fn muted(unknown: &Unknown) -> Option<String> {
+pub fn muted(unknown: &ReportedUnknown) -> Option<String> {
     (unknown.muted_sockets > 0).then(|| words::muted_sockets(unknown.muted_sockets))
 }
 
-impl From<&snapshot::Unknown> for Unknown {
-    fn from(unknown: &snapshot::Unknown) -> Unknown {
-        Unknown {
-            traffic: unknown.rows.iter().map(UnknownTraffic::from).collect(),
+impl From<&snapshot::Unknown> for ReportedUnknown {
+    fn from(unknown: &snapshot::Unknown) -> ReportedUnknown {
+        ReportedUnknown {
+            traffic: unknown.rows.iter().map(ReportedUnknownTraffic::from).collect(),
             other_connections: unknown.other_connections,
             other_bytes: unknown.other_bytes,
             muted_sockets: unknown.muted_sockets,
@@ -76,10 +78,10 @@ impl From<&snapshot::Unknown> for Unknown {
     }
 }
 
-impl From<&snapshot::UnknownTraffic> for UnknownTraffic {
-    fn from(row: &snapshot::UnknownTraffic) -> UnknownTraffic {
+impl From<&snapshot::UnknownTraffic> for ReportedUnknownTraffic {
+    fn from(row: &snapshot::UnknownTraffic) -> ReportedUnknownTraffic {
         let name = row.protocol.as_ref();
-        UnknownTraffic {
+        ReportedUnknownTraffic {
             protocol: name.map(|name| name.protocol.to_owned()),
             version: name.and_then(|name| name.version).map(str::to_owned),
             server_name: name.and_then(|name| name.server_name.as_deref()).map(str::to_owned),

@@ -4,10 +4,10 @@ mod samples;
 
 use unicode_width::UnicodeWidthStr;
 use wirelap_report::RunReport;
-use wirelap_report::explain::{Options, pages};
+use wirelap_report::explain::{ExplainOptions, pages};
 
 fn page(report: &RunReport) -> String {
-    let text = pages(report, Options::default());
+    let text = pages(report, ExplainOptions::default());
     for line in text.lines() {
         assert!(line.width() <= 100, "{} columns: {line}", line.width());
         assert_eq!(line, line.trim_end(), "spaces at the end");
@@ -27,7 +27,7 @@ fn every_page_reads_as_stored() {
 fn the_reader_chooses_how_many_messages_are_told() {
     let (_, report) =
         samples::why::all().into_iter().find(|(name, _)| *name == "contended").unwrap();
-    let told = |worst| pages(&report, Options { worst }).matches("    message 4,").count();
+    let told = |worst| pages(&report, ExplainOptions { worst }).matches("    message 4,").count();
     assert_eq!([0, 1, 9].map(told), [0, 1, 2]);
 }
 

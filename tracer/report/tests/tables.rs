@@ -4,8 +4,9 @@ mod samples;
 
 use unicode_width::UnicodeWidthStr;
 use wirelap_report::{
-    Capability, Distribution, DoctorReport, Missing, MissingKind, Observation, Pacing, Partial,
-    Requests, RttHalf, RunResult, Saturation, Unseen, View, doctor_table, table,
+    Capability, DistributionSummary, DoctorReport, MissingItem, MissingKind, Observation, Pacing,
+    ReportedPartial, ReportedRequests, ReportedUnseen, RttHalf, RunResult, Saturation, SeenFrom,
+    doctor_table, table,
 };
 
 fn assert_fits(text: &str) {
@@ -28,7 +29,10 @@ fn a_result_without_traffic_shows_dashes() {
     let empty = wirelap_report::RunResult {
         middleware: "udp".into(),
         payload_bytes: 64,
-        trust: wirelap_report::Trust { window_share: 1.0, ..wirelap_report::Trust::default() },
+        trust: wirelap_report::ReportedTrust {
+            window_share: 1.0,
+            ..wirelap_report::ReportedTrust::default()
+        },
         ..wirelap_report::RunResult::default()
     };
     report.results = vec![empty];
@@ -39,34 +43,34 @@ fn a_result_without_traffic_shows_dashes() {
 fn a_dash_in_place_of_a_latency_has_its_reason() {
     let mut report = samples::report();
     report.scenario.pacing = Pacing::Foreign;
-    let times = |p50| Distribution {
+    let times = |p50| DistributionSummary {
         count: 500,
         p50,
         p99: 2 * p50,
         max: 9 * p50,
-        ..Distribution::default()
+        ..DistributionSummary::default()
     };
-    let seen = Partial {
+    let seen = ReportedPartial {
         by_broker: 500,
         egress_ns: times(7_000),
-        requests: Some(Requests {
+        requests: Some(ReportedRequests {
             round_trip_ns: times(400_000),
             here_ns: times(40_000),
             away_ns: times(360_000),
             here_share: Some(0.1),
             unanswered: 3,
         }),
-        ..Partial::default()
+        ..ReportedPartial::default()
     };
-    let of = |middleware: &str, view: View| RunResult {
+    let of = |middleware: &str, view: SeenFrom| RunResult {
         middleware: middleware.into(),
         view: Some(view),
         partial_sight: Some(seen.clone()),
         ..RunResult::default()
     };
     // Of a run, only the view is known.
-    let run = RunResult { partial_sight: None, ..of("nats", View::Sender) };
-    report.results = vec![of("mqtt", View::Broker), of("kafka", View::Broker), run];
+    let run = RunResult { partial_sight: None, ..of("nats", SeenFrom::Sender) };
+    report.results = vec![of("mqtt", SeenFrom::Broker), of("kafka", SeenFrom::Broker), run];
     let text = table::render(&report);
     assert_fits(&text);
     for (line, times) in [
@@ -92,7 +96,7 @@ fn spoiled() -> wirelap_report::RunReport {
     result.messages.uncovered = 1_760;
     result.trust.coverage = 0.12;
     result.trust.events_lost = [("rx".to_owned(), 9_000), ("xmit".to_owned(), 4_000)].into();
-    result.trust.unseen_sent = Unseen { packets: 310, bytes: 21_080 };
+    result.trust.unseen_sent = ReportedUnseen { packets: 310, bytes: 21_080 };
     result.judge();
     (report.partial, report.results) = (false, vec![result]);
     report
@@ -116,8 +120,8 @@ fn what_cannot_be_used_looks_so() {
 fn beside_unseen_packets_nothing_is_said_to_be_whole() {
     let mut report = samples::report();
     let mut result = samples::tcp();
-    result.trust.unseen_sent = Unseen { packets: 1, bytes: 68 };
-    result.trust.unseen_received = Unseen { packets: 1, bytes: 68 };
+    result.trust.unseen_sent = ReportedUnseen { packets: 1, bytes: 68 };
+    result.trust.unseen_received = ReportedUnseen { packets: 1, bytes: 68 };
     result.judge();
     report.results = vec![result];
     let text = table::render(&report);
@@ -135,7 +139,10 @@ fn what_is_not_known_is_no_zero() {
     report.scenario.pacing = Pacing::Foreign;
     let result = RunResult {
         middleware: "kafka".into(),
-        messages: wirelap_report::Messages { sent: 1_400, ..wirelap_report::Messages::default() },
+        messages: wirelap_report::MessageCounts {
+            sent: 1_400,
+            ..wirelap_report::MessageCounts::default()
+        },
         ..RunResult::default()
     };
     report.results = vec![result];
@@ -210,13 +217,13 @@ fn doctor_without_root() {
         ],
         distribution: Some("Debian GNU/Linux 12 (bookworm)".into()),
         missing: vec![
-            Missing {
+            MissingItem {
                 name: "CAP_BPF".into(),
                 kind: MissingKind::Right,
                 lost: vec!["nothing can be traced".into()],
                 command: "sudo /usr/bin/wirelap live".into(),
             },
-            Missing {
+            MissingItem {
                 name: "cgroup v2".into(),
                 kind: MissingKind::Setting,
                 lost: vec!["the first packet".into(), "a closed socket".into()],

@@ -7,14 +7,17 @@ use wirelap_events::{
     Delivery, Event, GroupId, Leg, MAX_LEGS, Nanos, Pid, Segment, SocketId, Stage, StageTimes,
     TaskId, Tid, TopicId,
 };
-use wirelap_recording::Limits;
-use wirelap_recording::message::{self, End, MessageLeg, MessageSink, MessageStatus, Row};
+use wirelap_recording::PendingLimits;
+use wirelap_recording::message::{
+    self, LegEnd, MessageLeg, MessageRow, MessageSink, MessageStatus,
+};
 
 /// Limits while recording: a message that took longer, or that exceeds the bytes, is not described beside its packets.
-pub const LIVE: Limits = Limits { time: Nanos::from_millis(2_000), bytes: 32 << 20 };
+pub const LIVE: PendingLimits = PendingLimits { time: Nanos::from_millis(2_000), bytes: 32 << 20 };
 
 /// Limits while reading a file: longer than the time after which the correlator gives a message up.
-pub const OFFLINE: Limits = Limits { time: Nanos::from_millis(15_000), bytes: 256 << 20 };
+pub const OFFLINE: PendingLimits =
+    PendingLimits { time: Nanos::from_millis(15_000), bytes: 256 << 20 };
 
 /// Time for which a row's name is reused before it is looked up again, because its broker may have become known since.
 const RENAMED: Nanos = Nanos::from_millis(500);
@@ -36,11 +39,11 @@ pub struct Annotator {
     pending: Vec<PendingLeg>,
     /// The legs of one message, as they are handed to the recorder. Kept to reuse its memory.
     legs: Vec<MessageLeg>,
-    rows: HashMap<GroupId, (Arc<Row>, Nanos)>,
+    rows: HashMap<GroupId, (Arc<MessageRow>, Nanos)>,
     /// Names of topics; the correlator bounds their number.
     topics: HashMap<TopicId, Arc<[u8]>>,
     topicless: Arc<[u8]>,
-    nameless: Arc<Row>,
+    nameless: Arc<MessageRow>,
 }
 
 /// Passes deliveries on to another sink, and to an annotator.
@@ -126,7 +129,7 @@ impl Annotator {
 
     fn add(&mut self, delivery: &Delivery, held_up: Option<DelayCause>, status: MessageStatus) {
         let small = |number: usize| u8::try_from(number).unwrap_or(u8::MAX);
-        let delay_cause = held_up.map(|found| message::DelayCause {
+        let delay_cause = held_up.map(|found| message::LegDelay {
             cause: found.kind.name(),
             leg: small(found.leg),
             segment: found.segment,
@@ -157,8 +160,8 @@ impl Annotator {
                 began,
                 times,
                 segments,
-                sender: End::default(),
-                reader: End::default(),
+                sender: LegEnd::default(),
+                reader: LegEnd::default(),
                 one_way,
                 delay_cause,
                 last_seen,
@@ -212,14 +215,14 @@ impl Annotator {
         Arc::clone(self.topics.entry(id).or_insert_with(name))
     }
 
-    fn row(&mut self, group: GroupId, now: Nanos, correlator: &Correlator) -> Arc<Row> {
+    fn row(&mut self, group: GroupId, now: Nanos, correlator: &Correlator) -> Arc<MessageRow> {
         if let Some((row, asked)) = self.rows.get(&group)
             && now - *asked < RENAMED
         {
             return Arc::clone(row);
         }
         let (middleware, broker) = correlator.row_name(group).unwrap_or_default();
-        let row = Arc::new(Row { middleware: middleware.to_owned(), broker });
+        let row = Arc::new(MessageRow { middleware: middleware.to_owned(), broker });
         self.rows.insert(group, (Arc::clone(&row), now));
         row
     }
@@ -230,10 +233,10 @@ fn first(times: &StageTimes) -> Option<Nanos> {
 }
 
 /// The process at one end of a leg: that of the thread that was seen there, otherwise the owner of the socket.
-fn end(task: Option<TaskId>, socket: Option<SocketId>, correlator: &Correlator) -> End {
+fn end(task: Option<TaskId>, socket: Option<SocketId>, correlator: &Correlator) -> LegEnd {
     let owner = || socket.and_then(|socket| correlator.owner(socket));
     let pid = task.map(|task| task.pid).filter(|&pid| pid != Pid(0)).or_else(owner);
     let pid = pid.unwrap_or_default();
     let tid = task.map_or(Tid(0), |task| task.tid);
-    End { pid, tid, name: correlator.process_name(pid).unwrap_or_default() }
+    LegEnd { pid, tid, name: correlator.process_name(pid).unwrap_or_default() }
 }

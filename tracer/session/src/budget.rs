@@ -1,6 +1,6 @@
 //! Budget of tracing, and how much of it is spent.
 
-use crate::spending::Spending;
+use crate::spending::TracingSpending;
 
 /// The CPU time of the traced programs counts as at least this share of a core: a program that does next to nothing would not be
 /// traced at all otherwise.
@@ -19,7 +19,7 @@ const SPARE: f64 = 0.25;
 /// would be missed.
 const FEW: f64 = 5_000.0;
 
-/// About the CPU time that the probes take for an event, in seconds, where it is not measured (results 0001).
+/// About the CPU time that the probes take for an event, in seconds, where it is not measured (docs/results/cost.md).
 const PROBES: f64 = 0.3e-6;
 
 /// Limits of the costs of tracing.
@@ -52,7 +52,7 @@ impl Budget {
 
     /// Ratio of the cost of tracing to the CPU time that the programs leave and that may be taken from them all the same, if this
     /// share of the time is traced.
-    pub fn of_what_is_left(&self, spending: &Spending, share: f64) -> f64 {
+    pub fn of_what_is_left(&self, spending: &TracingSpending, share: f64) -> f64 {
         let cpus = self.yields as f64;
         let (Some(idle), 1..) = (spending.idle, self.yields) else { return 0.0 };
         if spending.events_per_s < FEW * cpus * share {
@@ -67,7 +67,7 @@ impl Budget {
     }
 
     /// Share of the budget that is spent by tracing a share of the time; above 1, it is exceeded.
-    pub fn spent(&self, spending: &Spending, share: f64) -> f64 {
+    pub fn spent(&self, spending: &TracingSpending, share: f64) -> f64 {
         let programs = self
             .programs
             .zip(spending.probes)
@@ -86,12 +86,12 @@ mod tests {
     #[test]
     fn on_a_busy_machine_only_a_little_is_taken_from_the_programs() {
         let budget = Budget { yields: 2, ..Budget::KEEPING_UP };
-        let spending = |own, idle| Spending {
+        let spending = |own, idle| TracingSpending {
             own,
             idle,
             events_per_s: 100_000.0,
             probes: Some(0.1),
-            ..Spending::default()
+            ..TracingSpending::default()
         };
         // Two busy CPUs: a fiftieth of each, and what it costs to show figures. Nearly busy ones; an
         // eighth, a quarter and half idle.

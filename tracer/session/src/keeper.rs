@@ -3,7 +3,7 @@
 use crate::budget::Budget;
 use crate::machine;
 use crate::regulator::{Regulator, Windows};
-use crate::spending::{ProbeTime, Reading};
+use crate::spending::{CostReading, ProbeTime};
 use std::sync::Arc;
 use wirelap_capture::{Capture, RunTimeCount};
 use wirelap_correlate::TracingBudget;
@@ -32,7 +32,7 @@ impl BudgetKeeper {
     /// All is traced at first. The kernel counts the probes' time with `count`, if it does.
     pub fn new(budget: Budget, count: Option<Arc<RunTimeCount>>, at: Nanos, cpu: CpuTimes) -> Self {
         let mut keeper = BudgetKeeper {
-            regulator: Regulator::new(budget, Reading::default()),
+            regulator: Regulator::new(budget, CostReading::default()),
             probes: ProbeTime::new(count),
             events: 0,
             windows: 0,
@@ -63,8 +63,13 @@ impl BudgetKeeper {
         self.regulator.judge(reading, behind)
     }
 
-    fn reading(&mut self, at: Nanos, cpu: CpuTimes, run_time: impl FnOnce() -> Nanos) -> Reading {
-        Reading {
+    fn reading(
+        &mut self,
+        at: Nanos,
+        cpu: CpuTimes,
+        run_time: impl FnOnce() -> Nanos,
+    ) -> CostReading {
+        CostReading {
             at,
             own: cpu.own,
             probes: self.probes.read(self.events, run_time),

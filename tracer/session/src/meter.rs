@@ -33,14 +33,14 @@ pub struct Meter {
     last_at: Nanos,
     peak_rss: u64,
     ended: bool,
-    series: Series,
+    series: UsageSeries,
 }
 
 impl Meter {
     /// Starts to measure now; `None` if there is no such process.
     pub fn start(pid: u32) -> Option<Meter> {
         let (first, started) = (usage(pid)?, now());
-        let (last, peak_rss, series) = (first, first.rss_bytes, Series::default());
+        let (last, peak_rss, series) = (first, first.rss_bytes, UsageSeries::default());
         Some(Meter { pid, started, first, last, last_at: started, peak_rss, ended: false, series })
     }
 
@@ -121,7 +121,7 @@ fn duration(time: Nanos) -> Duration {
 
 /// Points of equal numbers of samples, so that a long period has no more of them than a short one.
 #[derive(Clone, Debug)]
-struct Series {
+struct UsageSeries {
     points: Vec<UsagePoint>,
     /// Samples in a point.
     length: usize,
@@ -129,13 +129,13 @@ struct Series {
     filled: usize,
 }
 
-impl Default for Series {
-    fn default() -> Series {
-        Series { points: Vec::with_capacity(MOST_POINTS), length: 1, filled: 0 }
+impl Default for UsageSeries {
+    fn default() -> UsageSeries {
+        UsageSeries { points: Vec::with_capacity(MOST_POINTS), length: 1, filled: 0 }
     }
 }
 
-impl Series {
+impl UsageSeries {
     fn add(&mut self, sample: UsagePoint) {
         match self.points.last_mut() {
             Some(last) if sample.wall < SHORTEST => {
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_short_part_belongs_to_the_one_before() {
-        let mut series = Series::default();
+        let mut series = UsageSeries::default();
         let part = |at, wall, cpu| {
             let [at, wall, cpu] = [at, wall, cpu].map(Duration::from_millis);
             UsagePoint { at, cpu, wall, rss_bytes: 1 }
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_long_series_keeps_its_sums_and_its_end() {
-        let mut series = Series::default();
+        let mut series = UsageSeries::default();
         let second = Duration::from_secs(1);
         for n in 1..=1000u32 {
             let (at, rss_bytes) = (second.saturating_mul(n), u64::from(n % 700));

@@ -18,7 +18,8 @@ use wirelap_process::Failure;
 use wirelap_process::outputs::{self, Outputs};
 use wirelap_process::remedy;
 use wirelap_recording::{
-    Encoder, KeptEvents, Note, Recorder, Rotation, Section, Settings, WriteFailed, Written,
+    Encoder, EncoderSettings, FileRecorder, KeptEvents, Note, Rotation, SectionHeader, WriteFailed,
+    Written,
 };
 use wirelap_report::{Environment, RunReport};
 
@@ -29,14 +30,14 @@ use wirelap_report::{Environment, RunReport};
 pub fn create(
     outputs: &Outputs,
     path: &Path,
-    settings: Settings,
+    settings: EncoderSettings,
     rotation: Rotation,
     environment: &Environment,
     decode: &[(u16, String)],
-) -> Result<Recorder, Failure> {
+) -> Result<FileRecorder, Failure> {
     let encoder = Encoder::new(section(environment), settings, Box::new(device_name));
     let store = Box::new(outputs.clone());
-    let mut recorder = Recorder::create_in(store, path, encoder, rotation)
+    let mut recorder = FileRecorder::create_in(store, path, encoder, rotation)
         .map_err(|failed| outputs::failure(&failed.path, &failed.error))?;
     recorder.hold(annotate::LIVE);
     note_beginning(settings, environment, decode, |note| recorder.standing_note(note));
@@ -45,7 +46,7 @@ pub fn create(
 
 /// Hands out the notes at the beginning of each file.
 fn note_beginning(
-    settings: Settings,
+    settings: EncoderSettings,
     environment: &Environment,
     decode: &[(u16, String)],
     mut put: impl FnMut(Note<'_>),
@@ -79,7 +80,7 @@ pub fn kept(keep: KeepSettings, decode: &[(u16, String)], packets_only: bool) ->
 /// The last section of a file that a flight recorder writes of what is kept: why it does, and the report up to a time.
 pub fn end_of_dump(why: &str, at: Nanos, report: &RunReport) -> Vec<u8> {
     let section = section(&report.environment);
-    let mut encoder = Encoder::new(section, Settings::default(), Box::new(device_name));
+    let mut encoder = Encoder::new(section, EncoderSettings::default(), Box::new(device_name));
     encoder.note(Note { subject: "dump", text: why });
     encoder.note(Note { subject: "end", text: &at.0.to_string() });
     note_report(report, |note| encoder.note(note));
@@ -91,7 +92,7 @@ pub fn end_of_dump(why: &str, at: Nanos, report: &RunReport) -> Vec<u8> {
 const PAYLOAD_KEPT: &str = "kept";
 
 /// Writes the note that a row was named.
-pub fn note_label(recorder: &mut Recorder, label: &Label) {
+pub fn note_label(recorder: &mut FileRecorder, label: &Label) {
     let pids: Vec<u32> = label.pids.iter().map(|pid| pid.0).collect();
     let (name, broker, ports) = (&label.name, &label.broker, &label.ports);
     let text = json!({ "name": name, "broker": broker, "ports": ports, "pids": pids });
@@ -109,7 +110,7 @@ pub fn is_of_place(note: Note<'_>) -> bool {
 }
 
 /// Writes the note of the last snapshot's time.
-pub fn note_end(recorder: &mut Recorder, at: Nanos) {
+pub fn note_end(recorder: &mut FileRecorder, at: Nanos) {
     recorder.note(Note { subject: "end", text: &at.0.to_string() });
 }
 
@@ -117,7 +118,7 @@ pub fn note_end(recorder: &mut Recorder, at: Nanos) {
 ///
 /// # Errors
 /// Not everything could be written.
-pub fn close(mut recorder: Recorder, report: &RunReport) -> Result<Written, Failure> {
+pub fn close(mut recorder: FileRecorder, report: &RunReport) -> Result<Written, Failure> {
     note_report(report, |note| recorder.note(note));
     recorder.close().map_err(|failed| unwritten(&failed))
 }
@@ -157,8 +158,8 @@ pub fn unwritten_text(failed: &WriteFailed) -> String {
     format!("{failed}: the recording up to then is readable; {remedy}")
 }
 
-fn section(environment: &Environment) -> Section {
-    Section {
+fn section(environment: &Environment) -> SectionHeader {
+    SectionHeader {
         hardware: environment.cpu_model.clone(),
         os: format!("Linux {}", environment.kernel),
         application: format!("wirelap {}", environment.wirelap_version),
@@ -237,7 +238,7 @@ mod tests {
     fn notes_are_read_as_they_were_written() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.pcapng");
-        let settings = Settings { payload: true, ..Settings::default() };
+        let settings = EncoderSettings { payload: true, ..EncoderSettings::default() };
         let decode = [(1234, "mqtt".to_owned())];
         let environment = Environment { kernel: "6.1".into(), ..Environment::default() };
         let outputs = Outputs::new(false, None);

@@ -5,7 +5,9 @@ use crate::settings::SessionView;
 use rustix::thread::CapabilitySet;
 use std::time::Duration;
 use wirelap_capture::packets::{LeftOut, PacketCapture, PacketConfig, PacketError};
-use wirelap_capture::{AttachError, Capture, CaptureError, ChosenHook, Config, ProbeCounters};
+use wirelap_capture::{
+    AttachError, Capture, CaptureConfig, CaptureError, ChosenHook, ProbeCounters,
+};
 use wirelap_correlate::{Snapshot, SnapshotNote};
 use wirelap_events::{Event, Nanos};
 use wirelap_process::Failure;
@@ -22,7 +24,7 @@ impl Observer {
     /// # Errors
     /// Neither can be done; the failure names the remedy.
     pub fn start(
-        config: &Config,
+        config: &CaptureConfig,
         view: &SessionView,
     ) -> Result<(Observer, Option<String>), Failure> {
         if let SessionView::Packets { device } = view {
@@ -122,7 +124,7 @@ impl Observer {
     }
 }
 
-fn open(config: &Config, device: Option<String>) -> Result<Observer, PacketError> {
+fn open(config: &CaptureConfig, device: Option<String>) -> Result<Observer, PacketError> {
     let (ports, snap_bytes, ring_bytes) =
         (config.ports.clone(), config.snap_bytes, config.ring_bytes);
     let packets = PacketCapture::open(&PacketConfig { ports, device, snap_bytes, ring_bytes })?;

@@ -11,17 +11,17 @@ const PAID: u64 = 8;
 /// The pauses after sampling windows. Each window has one in the same proportion, so that the probes see for the same share of the time.
 /// After a long window it is spread over several, because nothing is known of what happens in a pause.
 #[derive(Debug, Default)]
-pub struct Pauses {
+pub struct SamplingPauses {
     /// State of the random numbers that make pauses longer and shorter; `None` if all are the same.
     chance: Option<u64>,
     /// Those that belong to windows which are over, and have not been made yet.
     owed: Nanos,
 }
 
-impl Pauses {
+impl SamplingPauses {
     /// Pauses that are longer or shorter by up to a half, by chance.
-    pub fn irregular(seed: u64) -> Pauses {
-        Pauses { chance: Some(seed), ..Pauses::default() }
+    pub fn irregular(seed: u64) -> SamplingPauses {
+        SamplingPauses { chance: Some(seed), ..SamplingPauses::default() }
     }
 
     /// The pause after a window that was open for `age`, where the probes see for `open` of `every`.

@@ -3,11 +3,11 @@
 use serde_json::json;
 use wirelap_correlate::{CgroupRead, ContainerNames};
 use wirelap_events::{Comm, NetNs, Pid};
-use wirelap_recording::{KeptEvents, Note, Recorder};
+use wirelap_recording::{FileRecorder, KeptEvents, Note};
 
 /// Receivers of the notes of where processes run, beside the correlator: a recording, and what is kept in memory.
 pub struct PlaceNotes<'a> {
-    pub recorder: Option<&'a mut Recorder>,
+    pub recorder: Option<&'a mut FileRecorder>,
     pub kept: Option<&'a mut KeptEvents>,
 }
 

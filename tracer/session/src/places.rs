@@ -129,7 +129,7 @@ impl NamespaceNames {
     }
 }
 
-/// What a process is called (`proc(5)`, `/proc/pid/comm`).
+/// The name of a process (`proc(5)`, `/proc/pid/comm`).
 pub fn comm(pid: Pid) -> Option<Comm> {
     let name = fs::read_to_string(format!("/proc/{}/comm", pid.0)).ok()?;
     Some(Comm::from_name(name.trim_end_matches('\n'))).filter(|name| !name.as_str().is_empty())

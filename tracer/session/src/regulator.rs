@@ -1,7 +1,7 @@
 //! The share of the time that is traced, so that what it costs stays within a budget.
 
 use crate::budget::Budget;
-use crate::spending::{Reading, Spending};
+use crate::spending::{CostReading, TracingSpending};
 use std::time::Duration;
 use wirelap_events::Nanos;
 
@@ -42,18 +42,18 @@ pub struct Regulator {
     budget: Budget,
     share: f64,
     /// Reading at the time when the share was chosen.
-    since: Reading,
+    since: CostReading,
     /// Reading at the time when the share was judged last.
-    last: Reading,
+    last: CostReading,
     /// True if the cost was far too much of what the programs leave when it was judged last.
     was_pressed: bool,
-    spending: Spending,
+    spending: TracingSpending,
 }
 
 impl Regulator {
     /// All of the time is traced at first.
-    pub fn new(budget: Budget, now: Reading) -> Regulator {
-        let spending = Spending::default();
+    pub fn new(budget: Budget, now: CostReading) -> Regulator {
+        let spending = TracingSpending::default();
         Regulator { budget, share: 1.0, since: now, last: now, was_pressed: false, spending }
     }
 
@@ -63,15 +63,15 @@ impl Regulator {
     }
 
     /// The cost of tracing in the last period.
-    pub fn spending(&self) -> Spending {
+    pub fn spending(&self) -> TracingSpending {
         self.spending
     }
 
     /// Share of the budget that is spent where `spending` is that of `time`, and the taken events are `behind` the clock.
-    fn spent(&self, spending: &Spending, time: Nanos, behind: Nanos) -> f64 {
+    fn spent(&self, spending: &TracingSpending, time: Nanos, behind: Nanos) -> f64 {
         // Events that wait in the ring buffer will take their time, too.
         let waiting = 1.0 + behind.as_secs_f64() / time.as_secs_f64().max(0.1);
-        let spending_all = Spending { own: spending.own * waiting, ..*spending };
+        let spending_all = TracingSpending { own: spending.own * waiting, ..*spending };
         let spent = self.budget.spent(&spending_all, self.share);
         if behind > FAR_BEHIND && spending.events_per_s > self.budget.events_per_s / 4.0 {
             return spent.max(GROWTH);
@@ -81,7 +81,7 @@ impl Regulator {
 
     /// Judges what was spent until now; the taken events are so much older than the clock. Returns another share of the time that
     /// is to be traced, from a window and a pause, or all of it.
-    pub fn judge(&mut self, now: Reading, behind: Nanos) -> Option<Windows> {
+    pub fn judge(&mut self, now: CostReading, behind: Nanos) -> Option<Windows> {
         let time = now.at - self.since.at;
         let last = std::mem::replace(&mut self.last, now);
         let mut spending = now.since(&self.since);
@@ -164,7 +164,7 @@ mod tests {
 
     /// A machine on which a traced second costs so much.
     struct Machine {
-        reading: Reading,
+        reading: CostReading,
         /// A traced second.
         own: f64,
         probes: f64,
@@ -177,11 +177,18 @@ mod tests {
     impl Machine {
         fn new() -> Machine {
             let (own, probes, events) = (0.2, 0.1, 400_000.0);
-            Machine { reading: Reading::default(), own, probes, events, base: 0.0, programs: 1.0 }
+            Machine {
+                reading: CostReading::default(),
+                own,
+                probes,
+                events,
+                base: 0.0,
+                programs: 1.0,
+            }
         }
 
         /// A quarter of a second, of which this share is traced.
-        fn quarter(&mut self, share: f64) -> Reading {
+        fn quarter(&mut self, share: f64) -> CostReading {
             let quarter = |share: f64| Nanos(whole(share * 250e6));
             self.reading.at += quarter(1.0);
             self.reading.own += quarter(self.own * share + self.base);
@@ -204,7 +211,7 @@ mod tests {
     }
 
     fn regulator(budget: Budget) -> Regulator {
-        Regulator::new(budget, Reading::default())
+        Regulator::new(budget, CostReading::default())
     }
 
     fn is_near(found: f64, expected: f64) -> bool {
@@ -242,7 +249,7 @@ mod tests {
         let (mut machine, mut regulator) = (Machine::new(), regulator(Budget::of(0.01)));
         (machine.own, machine.events) = (0.0, 0.0);
         for _ in 0..20 {
-            let reading = Reading { probes: None, ..machine.quarter(1.0) };
+            let reading = CostReading { probes: None, ..machine.quarter(1.0) };
             assert_eq!(regulator.judge(reading, Nanos(0)), None);
         }
     }
@@ -290,12 +297,12 @@ mod tests {
     #[test]
     fn a_load_that_begins_on_busy_cpus_is_traced_little_at_first() {
         let judged = |yields: usize, events: u64| {
-            let at = |quarter: u64| Reading {
+            let at = |quarter: u64| CostReading {
                 at: Nanos::from_millis(250) * quarter,
                 own: Nanos::from_millis(100) * quarter,
                 events: events * quarter,
                 idle: Some(Nanos(0)),
-                ..Reading::default()
+                ..CostReading::default()
             };
             let budget = Budget { yields, ..Budget::KEEPING_UP };
             let mut regulator = Regulator::new(budget, at(0));
@@ -323,10 +330,10 @@ mod tests {
         machine.own = 9.0;
         let share = regulator.share;
         for _ in 0..5 {
-            let reading = Reading { windows: 1, ..machine.quarter(share) };
+            let reading = CostReading { windows: 1, ..machine.quarter(share) };
             assert_eq!(regulator.judge(reading, Nanos(0)), None, "no window was opened");
         }
-        let reading = Reading { windows: 2, ..machine.quarter(share) };
+        let reading = CostReading { windows: 2, ..machine.quarter(share) };
         assert!(regulator.judge(reading, Nanos(0)).is_some());
     }
 

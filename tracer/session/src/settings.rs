@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use wirelap_capture::RunTimeCount;
-use wirelap_recording::{KeepLimits, Settings};
+use wirelap_recording::{EncoderSettings, KeepLimits};
 
 /// Need to attach probes again after those of this session, which decides whether the rights are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct KeepSettings {
     /// Limits of what is kept.
     pub limits: KeepLimits,
     /// Settings for writing the events.
-    pub written: Settings,
+    pub written: EncoderSettings,
 }
 
 /// Conversations of which no calls and no payload are observed.
@@ -53,7 +53,7 @@ pub enum Muting {
 #[derive(Clone, Debug, Default)]
 pub struct SessionSettings {
     /// Settings of the probes.
-    pub capture: wirelap_capture::Config,
+    pub capture: wirelap_capture::CaptureConfig,
     /// Source of the events: the probes, or packets alone.
     pub view: SessionView,
     /// Settings for the newest events that are kept in memory; `None` to keep none.

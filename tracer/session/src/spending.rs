@@ -4,7 +4,7 @@ use wirelap_events::Nanos;
 
 /// Cost of tracing up to a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Reading {
+pub struct CostReading {
     /// The time.
     pub at: Nanos,
     /// CPU time of wirelap's own process.
@@ -23,7 +23,7 @@ pub struct Reading {
 
 /// Cost of tracing in a time, per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spending {
+pub struct TracingSpending {
     /// CPU time of wirelap's own process, as a share of one core.
     pub own: f64,
     /// CPU time in the probes, as a share of one core; `None` if it is not known.
@@ -36,15 +36,15 @@ pub struct Spending {
     pub events_per_s: f64,
 }
 
-impl Reading {
+impl CostReading {
     /// Cost of tracing since an earlier time, per second.
-    pub fn since(&self, earlier: &Reading) -> Spending {
+    pub fn since(&self, earlier: &CostReading) -> TracingSpending {
         let time = (self.at - earlier.at).as_secs_f64();
         if time <= 0.0 {
-            return Spending::default();
+            return TracingSpending::default();
         }
         let share = |now: Nanos, then: Nanos| (now - then).as_secs_f64() / time;
-        Spending {
+        TracingSpending {
             own: share(self.own, earlier.own),
             probes: self.probes.zip(earlier.probes).map(|(now, then)| share(now, then)),
             programs: share(self.programs, earlier.programs),
@@ -97,8 +97,9 @@ mod tests {
     #[test]
     fn shares_are_of_the_time_between() {
         let second = Nanos::from_millis(1_000);
-        let earlier = Reading { at: second, own: second, probes: None, ..Reading::default() };
-        let now = Reading {
+        let earlier =
+            CostReading { at: second, own: second, probes: None, ..CostReading::default() };
+        let now = CostReading {
             at: second * 3,
             own: second + Nanos::from_millis(200),
             probes: Some(second),
@@ -110,9 +111,9 @@ mod tests {
         let spending = now.since(&earlier);
         assert_eq!((spending.own, spending.probes), (0.1, None));
         assert_eq!((spending.programs, spending.events_per_s), (0.5, 2_500.0));
-        let earlier = Reading { probes: Some(Nanos(0)), idle: Some(second), ..earlier };
+        let earlier = CostReading { probes: Some(Nanos(0)), idle: Some(second), ..earlier };
         assert_eq!((now.since(&earlier).probes, now.since(&earlier).idle), (Some(0.5), Some(0.5)));
-        assert_eq!(now.since(&now), Spending::default());
+        assert_eq!(now.since(&now), TracingSpending::default());
     }
 
     #[test]

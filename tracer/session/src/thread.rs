@@ -28,7 +28,7 @@ use wirelap_correlate::{
     Correlator, DeliverySink, Evidence, Group, ProbeEvents, ProbeLoss, Snapshot, TracerCost,
 };
 use wirelap_events::{Body, Cpu, Event, Nanos, Pid, Total};
-use wirelap_recording::{KeptEvents, Recorder};
+use wirelap_recording::{FileRecorder, KeptEvents};
 
 /// The longest wait for events before commands are handled.
 const WAIT: Duration = Duration::from_millis(10);
@@ -62,7 +62,25 @@ pub struct Findings<S> {
     /// The phases in which the probes were attached and detached, if they alternated.
     pub phases: Vec<TracingPhase>,
     /// The recorder that got all events, if there is one.
-    pub recorder: Option<Recorder>,
+    pub recorder: Option<FileRecorder>,
+}
+
+/// The meters of what is used.
+#[derive(Default)]
+pub struct UsageMeters {
+    /// The meter of wirelap's own process.
+    pub own: Option<Meter>,
+    pub ring_bytes: u32,
+    /// The meters of traced programs, by process id.
+    pub programs: HashMap<u32, Meter>,
+}
+
+/// The budget of tracing, where there is one.
+#[derive(Default)]
+pub struct BudgetState {
+    pub keeper: Option<BudgetKeeper>,
+    /// The count of the probes' run time, until there is a keeper.
+    pub run_time: Option<Arc<RunTimeCount>>,
 }
 
 /// The state of the thread.
@@ -71,22 +89,18 @@ pub struct SessionThread<S> {
     pub urgency: Option<Urgency>,
     pub correlator: Correlator,
     pub sink: S,
-    pub recorder: Option<Recorder>,
+    pub recorder: Option<FileRecorder>,
     pub kept: Option<KeptEvents>,
     pub annotator: Annotator,
     pub commands: Receiver<SessionCommand>,
     pub latest: Arc<Mutex<Arc<Snapshot>>>,
-    pub meter: Option<Meter>,
-    pub ring_bytes: u32,
-    pub meters: HashMap<u32, Meter>,
+    pub usage: UsageMeters,
     pub unix: UnixServers,
     pub places: PlaceReader,
     /// The CPUs that this thread runs on.
     pub cpus: OwnCpus,
     pub windows: Option<SamplingWindows>,
-    pub keeper: Option<BudgetKeeper>,
-    /// For the keeper.
-    pub run_time: Option<Arc<RunTimeCount>>,
+    pub budget: BudgetState,
     /// Age of the events that were taken last, by the clock; zero if the ring buffer is empty.
     pub behind: Nanos,
     pub alternation: Option<Alternation>,
@@ -99,7 +113,7 @@ impl<S: DeliverySink> SessionThread<S> {
     /// Traces until the command `End`, an error, or a recording that cannot be written.
     pub fn run(mut self) -> Findings<S> {
         let error = self.trace().err().map(|error| error.to_string());
-        let failed = self.recorder.as_ref().and_then(Recorder::failed);
+        let failed = self.recorder.as_ref().and_then(FileRecorder::failed);
         let unwritten = failed.map(notes::unwritten_text);
         self.complete(None);
         let snapshot = self.snapshot();
@@ -189,7 +203,8 @@ impl<S: DeliverySink> SessionThread<S> {
 
     /// True if the probes are detached until the next window.
     fn is_at_rest(&self) -> bool {
-        self.keeper.is_some() && self.windows.as_ref().is_some_and(SamplingWindows::is_at_rest)
+        self.budget.keeper.is_some()
+            && self.windows.as_ref().is_some_and(SamplingWindows::is_at_rest)
     }
 
     /// Takes events out of the ring buffer. Returns their number, and the time up to which all events were taken.
@@ -226,7 +241,7 @@ impl<S: DeliverySink> SessionThread<S> {
         if let Some(windows) = &mut self.windows {
             windows.taken(behind);
         }
-        if let Some(keeper) = &mut self.keeper {
+        if let Some(keeper) = &mut self.budget.keeper {
             keeper.took(count);
         }
         // A ring buffer that is empty now had all events from before the call. Otherwise the last event is the limit.
@@ -297,8 +312,8 @@ impl<S: DeliverySink> SessionThread<S> {
         self.capture.note_view(&mut snapshot);
         snapshot.unknown.muted_sockets = self.capture.probes().map_or(0, |p| p.muted() as u64);
         snapshot.trust.tracer = self.own_cost();
-        snapshot.trust.budget = self.keeper.as_ref().map(BudgetKeeper::shown);
-        let mut meters = std::mem::take(&mut self.meters);
+        snapshot.trust.budget = self.budget.keeper.as_ref().map(BudgetKeeper::shown);
+        let mut meters = std::mem::take(&mut self.usage.programs);
         if let Some(probes) = self.capture.probes_mut() {
             self.unix.refresh(probes);
         }
@@ -312,7 +327,7 @@ impl<S: DeliverySink> SessionThread<S> {
             process.rss_bytes = Some(meter.peak_rss());
             process.ended = meter.has_ended();
         }
-        self.meters = meters;
+        self.usage.programs = meters;
         snapshot.unix_servers = self.unix.beside(&snapshot);
         self.say_why_not_read(&mut snapshot);
         snapshot.groups.iter_mut().for_each(Group::check_verdicts);
@@ -365,14 +380,14 @@ impl<S: DeliverySink> SessionThread<S> {
     }
 
     fn own_cost(&mut self) -> TracerCost {
-        let Some(meter) = &mut self.meter else { return TracerCost::default() };
+        let Some(meter) = &mut self.usage.own else { return TracerCost::default() };
         meter.sample();
         // The pages of the kernel's ring buffer are mapped twice, so they are counted twice.
         let twice = self.capture.counted_twice();
         TracerCost {
             cpu_share: meter.cpu_share(),
             rss_bytes: meter.peak_rss().saturating_sub(twice),
-            ring_bytes: Some(self.ring_bytes.into()),
+            ring_bytes: Some(self.usage.ring_bytes.into()),
             cpu_time: Nanos(u64::try_from(meter.cpu().as_nanos()).unwrap_or(u64::MAX)),
             rss_now_bytes: meter.rss().saturating_sub(twice),
         }

@@ -10,17 +10,16 @@ use crate::observer::Observer;
 use crate::own_cpus::OwnCpus;
 use crate::places::PlaceReader;
 use crate::settings::{AttachLater, SessionSettings};
-use crate::thread::{Findings, RowMuting, SessionThread};
+use crate::thread::{BudgetState, Findings, RowMuting, SessionThread, UsageMeters};
 use crate::unix::UnixServers;
 use rustix::thread::CapabilitySet;
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use wirelap_capture::{ChosenHook, Urgency, packets};
-use wirelap_correlate::{Correlator, DeliverySink, Host, Snapshot};
+use wirelap_correlate::{Correlator, DeliverySink, Snapshot, UnobservedHost};
 use wirelap_events::Nanos;
 use wirelap_process::{Failure, remedy, rights};
-use wirelap_recording::Recorder;
+use wirelap_recording::FileRecorder;
 use wirelap_report::Hook;
 
 /// A running session. Dropping it ends the thread and detaches the probes.
@@ -40,14 +39,14 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
     pub fn start(
         settings: &SessionSettings,
         sink: S,
-        recorder: Option<Recorder>,
+        recorder: Option<FileRecorder>,
     ) -> Result<Tracer<S>, Failure> {
         let mut recorder = recorder;
         rights::resume();
         let started = Observer::start(&settings.capture, &settings.view);
         let (capture, instead) = started.inspect_err(|_| {
             // An empty recording is removed: otherwise the next attempt could not use its name.
-            recorder.take().into_iter().for_each(Recorder::discard);
+            recorder.take().into_iter().for_each(FileRecorder::discard);
         })?;
         let packets_only = capture.is_packets();
         let kept = settings.keep.map(|keep| notes::kept(keep, &settings.decode, packets_only));
@@ -79,15 +78,16 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             annotator: Annotator::of(packets_only),
             commands: receiver,
             latest: Arc::clone(&latest),
-            meter: Meter::start(std::process::id()),
-            ring_bytes: settings.capture.ring_bytes,
+            usage: UsageMeters {
+                own: Meter::start(std::process::id()),
+                ring_bytes: settings.capture.ring_bytes,
+                ..UsageMeters::default()
+            },
             unix: UnixServers::among(&settings.capture.pids),
             places: PlaceReader::default(),
             cpus: OwnCpus::default(),
-            meters: HashMap::new(),
             windows: None,
-            keeper: None,
-            run_time: settings.run_time.clone(),
+            budget: BudgetState { run_time: settings.run_time.clone(), ..BudgetState::default() },
             behind: Nanos(0),
             alternation: None,
             muting: RowMuting::from(&settings.muting),
@@ -170,8 +170,8 @@ impl<S> Drop for Tracer<S> {
 }
 
 /// This host's addresses, where its sockets are not known: a server is the same at each of them.
-fn own_host(packets_only: bool) -> Vec<Host> {
+fn own_host(packets_only: bool) -> Vec<UnobservedHost> {
     let addresses = if packets_only { packets::own_addresses() } else { Vec::new() };
-    let host = Host { netns: packets::own_namespace(), addresses };
+    let host = UnobservedHost { netns: packets::own_namespace(), addresses };
     (!host.addresses.is_empty()).then_some(host).into_iter().collect()
 }

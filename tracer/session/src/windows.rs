@@ -8,7 +8,7 @@
 //!  messages are found
 //! ```
 
-use crate::pauses::{Pauses, usual_pause};
+use crate::pauses::{SamplingPauses, usual_pause};
 use crate::waits::Waits;
 use std::time::Duration;
 use wirelap_events::{Body, Event, Nanos};
@@ -48,14 +48,14 @@ pub struct SamplingWindows {
     patience: Option<Nanos>,
     /// Time before a window at which the probes are made ready for it.
     lead: Nanos,
-    state: State,
+    state: WindowState,
     /// The rest of this window is left out.
     is_cut: bool,
     /// The window ends at the next event that is taken.
     ends_here: bool,
     /// Age of the events that were taken last, by the clock.
     behind: Nanos,
-    pauses: Pauses,
+    pauses: SamplingPauses,
     waits: Waits,
 }
 
@@ -83,7 +83,7 @@ pub enum WindowCut {
 }
 
 #[derive(Debug)]
-enum State {
+enum WindowState {
     Open {
         since: Nanos,
         checked: Nanos,
@@ -103,7 +103,7 @@ impl SamplingWindows {
     /// Begins with a window.
     pub fn new(open: Duration, every: Duration, now: Nanos) -> SamplingWindows {
         let (open, every) = (nanos(open), nanos(every));
-        let state = State::Open { since: now, checked: now, open };
+        let state = WindowState::Open { since: now, checked: now, open };
         let (patience, lead, behind) = (None, Nanos(0), Nanos(0));
         SamplingWindows {
             open,
@@ -114,7 +114,7 @@ impl SamplingWindows {
             is_cut: false,
             ends_here: false,
             behind,
-            pauses: Pauses::default(),
+            pauses: SamplingPauses::default(),
             waits: Waits::default(),
         }
     }
@@ -123,15 +123,15 @@ impl SamplingWindows {
     /// same moment each time, or never.
     #[must_use]
     pub fn irregular(self, seed: u64) -> SamplingWindows {
-        SamplingWindows { pauses: Pauses::irregular(seed), ..self }
+        SamplingWindows { pauses: SamplingPauses::irregular(seed), ..self }
     }
 
     /// Time at which the first part of the present window ends, if there is one: from then on, it is open only for the messages
     /// that were found in it.
     pub fn first_part_ends(&self) -> Option<Nanos> {
         match self.state {
-            State::Open { since, open, .. } => Some(since + open),
-            State::Paused { .. } | State::Never => None,
+            WindowState::Open { since, open, .. } => Some(since + open),
+            WindowState::Paused { .. } | WindowState::Never => None,
         }
     }
 
@@ -141,7 +141,7 @@ impl SamplingWindows {
         let (patience, lead) = (Some(Nanos::from_millis(1_000)), Nanos::from_millis(20));
         let windows = SamplingWindows::new(open, every, now);
         let until = now + usual_pause(windows.open, windows.every);
-        let state = State::Paused { until, is_ready: false };
+        let state = WindowState::Paused { until, is_ready: false };
         SamplingWindows { patience, lead, state, ..windows }
     }
 
@@ -186,7 +186,7 @@ impl SamplingWindows {
 
     /// True if nothing is reported, and the probes are not ready for it either.
     pub fn is_at_rest(&self) -> bool {
-        matches!(self.state, State::Paused { is_ready: false, .. } | State::Never)
+        matches!(self.state, WindowState::Paused { is_ready: false, .. } | WindowState::Never)
     }
 
     /// True if there is room for what an open window brings.
@@ -203,11 +203,11 @@ impl SamplingWindows {
     ) -> Option<WindowChange> {
         let (has_room, longest) = (self.has_room(), self.longest());
         match &mut self.state {
-            State::Open { .. } if self.open == Nanos(0) => {
-                self.state = State::Never;
+            WindowState::Open { .. } if self.open == Nanos(0) => {
+                self.state = WindowState::Never;
                 Some(WindowChange::Close)
             }
-            State::Open { since, checked, open } => {
+            WindowState::Open { since, checked, open } => {
                 let age = now - *since;
                 if has_room && age < *open + SETTLE + self.behind {
                     return None;
@@ -223,19 +223,21 @@ impl SamplingWindows {
                 }
                 self.waits.end();
                 let until = now + self.pauses.after(age, self.open, self.every);
-                self.state = State::Paused { until, is_ready: self.lead == Nanos(0) };
+                self.state = WindowState::Paused { until, is_ready: self.lead == Nanos(0) };
                 Some(WindowChange::Close)
             }
-            State::Paused { until, is_ready: is_ready @ false } if now + self.lead >= *until => {
+            WindowState::Paused { until, is_ready: is_ready @ false }
+                if now + self.lead >= *until =>
+            {
                 // Where it is late already, the window waits all the same.
                 (*until, *is_ready) = ((*until).max(now + self.lead), true);
                 Some(WindowChange::Prepare)
             }
-            State::Paused { until, .. } if now >= *until && self.behind <= self.open => {
-                self.state = State::Open { since: now, checked: now, open: self.open };
+            WindowState::Paused { until, .. } if now >= *until && self.behind <= self.open => {
+                self.state = WindowState::Open { since: now, checked: now, open: self.open };
                 Some(WindowChange::Open)
             }
-            State::Paused { .. } | State::Never => None,
+            WindowState::Paused { .. } | WindowState::Never => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::packed;
 use crate::player::{Chunk, Player};
 use wirelap_events::{Offset, Transport};
-use wirelap_protocols::foreign::{Observer, datagram};
+use wirelap_protocols::foreign::{ForeignObserver, datagram};
 use wirelap_protocols::{Protocol, ProtocolSearch, Side};
 
 /// The same conversation with its packets cut into pieces of at most `len` bytes; cuts fall only
@@ -76,7 +76,7 @@ pub fn check_packed(name: &str, packed: &[u8]) {
 /// Checks that the search for protocols in mid-stream, and for foreign ones, takes any bytes.
 fn check_unknown(chunks: &[Chunk]) {
     let mut searches = [ProtocolSearch::default(), ProtocolSearch::default()];
-    let mut observer = Observer::default();
+    let mut observer = ForeignObserver::default();
     let mut at = [Offset::START; 2];
     for chunk in chunks {
         let side = chunk.side as usize;

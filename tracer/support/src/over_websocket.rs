@@ -7,7 +7,7 @@ use crate::packed;
 use crate::player::{Chunk, describe};
 use wirelap_events::{Frame, Offset, Transport};
 use wirelap_protocols::stream::Stream;
-use wirelap_protocols::websocket::{MaybeWebSocket, Trial, WebSocket};
+use wirelap_protocols::websocket::{MaybeWebSocket, WebSocket, WebSocketTrial};
 use wirelap_protocols::{Connection, Protocol, Side, mqtt};
 
 /// Framing of payload.
@@ -111,7 +111,7 @@ pub fn check_packed(packed: &[u8]) {
             let [plain, carried] = [(); 2].map(|()| mqtt::PROTOCOL.connection(Transport::Tcp));
             play(&mut MaybeWebSocket::new(&mqtt::PROTOCOL, plain, carried), chunks, mid_stream);
         }
-        let (mut trial, mut at) = (Trial::default(), [Offset::START; 2]);
+        let (mut trial, mut at) = (WebSocketTrial::default(), [Offset::START; 2]);
         for chunk in chunks {
             let at = &mut at[chunk.side as usize];
             trial.packet(

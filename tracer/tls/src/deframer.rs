@@ -32,7 +32,7 @@ pub mod kind {
 
 /// The header of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct RecordHeader {
     /// See [`kind`].
     pub kind: u8,
     minor: u8,
@@ -40,13 +40,13 @@ pub struct Header {
     pub len: u16,
 }
 
-impl Header {
+impl RecordHeader {
     /// `None` if no record begins so.
-    pub fn read(bytes: &[u8]) -> Option<Header> {
+    pub fn read(bytes: &[u8]) -> Option<RecordHeader> {
         let [kind, major, minor, high, low] = *bytes.first_chunk::<HEADER_LEN>()?;
         let len = u16::from_be_bytes([high, low]);
         let is_known = (kind::CHANGE_CIPHER_SPEC..=kind::HEARTBEAT).contains(&kind);
-        (is_known && major == 3 && minor <= 4 && len <= MAX_BODY).then_some(Header {
+        (is_known && major == 3 && minor <= 4 && len <= MAX_BODY).then_some(RecordHeader {
             kind,
             minor,
             len,
@@ -66,7 +66,7 @@ impl Header {
 
     /// True if these bytes are likely to be a header, where nobody knows whether a record begins here.
     fn is_likely(bytes: &[u8]) -> bool {
-        Header::read(bytes).is_some_and(|header| {
+        RecordHeader::read(bytes).is_some_and(|header| {
             header.kind == kind::APPLICATION_DATA && header.minor == 3 && header.len >= MIN_SEALED
         })
     }
@@ -79,25 +79,25 @@ pub enum Unit<'a> {
     Record {
         /// Offset of the record's first byte.
         at: Offset,
-        header: Header,
+        header: RecordHeader,
         body: &'a [u8],
     },
     /// A record of which bytes are missing.
     Damaged {
         /// Offset of the record's first byte.
         at: Offset,
-        header: Header,
+        header: RecordHeader,
     },
     /// Bytes in which it is not known where records begin.
     Lost(ByteRange),
 }
 
 #[derive(Clone, Copy, Debug)]
-enum State {
+enum DeframerState {
     /// A record begins with the buffer's first byte, or with the next byte if the buffer is empty.
     Record,
     /// So many bytes of a damaged record are still to come.
-    Damaged { at: Offset, header: Header, left: u64 },
+    Damaged { at: Offset, header: RecordHeader, left: u64 },
     /// No record is known to begin, from this byte on. The buffer has the last few bytes.
     Lost { since: Offset },
 }
@@ -107,13 +107,13 @@ enum State {
 pub struct Deframer {
     /// The next byte; `None` before the first.
     next: Option<Offset>,
-    state: State,
+    state: DeframerState,
     buffer: Vec<u8>,
 }
 
 impl Default for Deframer {
     fn default() -> Deframer {
-        Deframer { next: None, state: State::Record, buffer: Vec::new() }
+        Deframer { next: None, state: DeframerState::Record, buffer: Vec::new() }
     }
 }
 
@@ -133,15 +133,15 @@ impl Deframer {
         let mut rest = bytes.get(old..).unwrap_or_default();
         while !rest.is_empty() {
             rest = match self.state {
-                State::Record if self.buffer.is_empty() => self.cut(rest, out),
-                State::Record => self.fill(rest, out),
-                State::Damaged { at, header, left } => {
+                DeframerState::Record if self.buffer.is_empty() => self.cut(rest, out),
+                DeframerState::Record => self.fill(rest, out),
+                DeframerState::Damaged { at, header, left } => {
                     let (inside, behind) = split_up_to(rest, left);
                     self.advance(inside.len() as u64);
                     self.damage(at, header, left.saturating_sub(inside.len() as u64), out);
                     behind
                 }
-                State::Lost { since } => self.search(since, rest, out),
+                DeframerState::Lost { since } => self.search(since, rest, out),
             };
         }
     }
@@ -155,12 +155,14 @@ impl Deframer {
         }
         let kept = self.buffer.len() as u64;
         let start = Offset(next.0.saturating_sub(kept));
-        if let (State::Record, Some(header)) = (self.state, Header::read(&self.buffer)) {
+        if let (DeframerState::Record, Some(header)) =
+            (self.state, RecordHeader::read(&self.buffer))
+        {
             let left = header.record_len().saturating_sub(kept);
-            self.state = State::Damaged { at: start, header, left };
+            self.state = DeframerState::Damaged { at: start, header, left };
         }
         self.empty_buffer();
-        if let State::Damaged { at, header, left } = self.state {
+        if let DeframerState::Damaged { at, header, left } = self.state {
             let inside = left.min(len);
             self.advance(inside);
             len.shrink(inside);
@@ -168,9 +170,9 @@ impl Deframer {
             if len == 0 {
                 return;
             }
-            self.state = State::Lost { since: self.next.unwrap_or_default() };
-        } else if let State::Record = self.state {
-            self.state = State::Lost { since: start };
+            self.state = DeframerState::Lost { since: self.next.unwrap_or_default() };
+        } else if let DeframerState::Record = self.state {
+            self.state = DeframerState::Lost { since: start };
         }
         self.advance(len);
     }
@@ -180,11 +182,17 @@ impl Deframer {
     }
 
     /// So many bytes of a damaged record are still to come.
-    fn damage(&mut self, at: Offset, header: Header, left: u64, out: &mut dyn FnMut(Unit<'_>)) {
+    fn damage(
+        &mut self,
+        at: Offset,
+        header: RecordHeader,
+        left: u64,
+        out: &mut dyn FnMut(Unit<'_>),
+    ) {
         if left > 0 {
-            self.state = State::Damaged { at, header, left };
+            self.state = DeframerState::Damaged { at, header, left };
         } else {
-            self.state = State::Record;
+            self.state = DeframerState::Record;
             out(Unit::Damaged { at, header });
         }
     }
@@ -192,9 +200,9 @@ impl Deframer {
     /// A record begins here. Returns what is behind it.
     fn cut<'b>(&mut self, rest: &'b [u8], out: &mut dyn FnMut(Unit<'_>)) -> &'b [u8] {
         let at = self.next.unwrap_or_default();
-        let header = Header::read(rest);
+        let header = RecordHeader::read(rest);
         if header.is_none() && rest.len() >= HEADER_LEN {
-            self.state = State::Lost { since: at };
+            self.state = DeframerState::Lost { since: at };
             return rest;
         }
         let whole = header.filter(|header| header.record_len() <= rest.len() as u64);
@@ -211,7 +219,8 @@ impl Deframer {
 
     /// More of a record that has begun. Returns what is behind it.
     fn fill<'b>(&mut self, rest: &'b [u8], out: &mut dyn FnMut(Unit<'_>)) -> &'b [u8] {
-        let need = Header::read(&self.buffer).map_or(HEADER_LEN as u64, Header::record_len);
+        let need =
+            RecordHeader::read(&self.buffer).map_or(HEADER_LEN as u64, RecordHeader::record_len);
         let (more, behind) = split_up_to(rest, need.saturating_sub(self.buffer.len() as u64));
         self.buffer.extend_from_slice(more);
         self.advance(more.len() as u64);
@@ -220,11 +229,11 @@ impl Deframer {
         }
         let end = self.next.unwrap_or_default();
         let at = Offset(end.0.saturating_sub(self.buffer.len() as u64));
-        match Header::read(&self.buffer) {
+        match RecordHeader::read(&self.buffer) {
             None => {
                 // No header begins with any of these bytes but the first, as far as is known: what follows is searched.
                 self.empty_buffer();
-                self.state = State::Lost { since: at };
+                self.state = DeframerState::Lost { since: at };
             }
             Some(header) if header.record_len() <= self.buffer.len() as u64 => {
                 let record = std::mem::take(&mut self.buffer);
@@ -253,15 +262,15 @@ impl Deframer {
         let kept = self.buffer.len();
         let (front, _) = split_up_to(rest, HEADER_LEN as u64);
         self.buffer.extend_from_slice(front);
-        let across =
-            (0..kept).find(|&at| Header::is_likely(self.buffer.get(at..).unwrap_or_default()));
+        let across = (0..kept)
+            .find(|&at| RecordHeader::is_likely(self.buffer.get(at..).unwrap_or_default()));
         if let Some(at) = across {
             self.buffer.truncate(kept);
             self.buffer.drain(..at);
             let start = Offset(next.0.saturating_sub(self.buffer.len() as u64));
             return self.found(since, start, rest, out);
         }
-        let inside = rest.windows(HEADER_LEN).position(Header::is_likely);
+        let inside = rest.windows(HEADER_LEN).position(RecordHeader::is_likely);
         if let Some((_, behind)) = inside.and_then(|at| rest.split_at_checked(at)) {
             self.buffer.clear();
             let before = rest.len().saturating_sub(behind.len()) as u64;
@@ -285,7 +294,7 @@ impl Deframer {
         behind: &'b [u8],
         out: &mut dyn FnMut(Unit<'_>),
     ) -> &'b [u8] {
-        self.state = State::Record;
+        self.state = DeframerState::Record;
         if since < start {
             out(Unit::Lost(ByteRange { start: since, end: start }));
         }
@@ -308,7 +317,7 @@ mod tests {
 
     fn record(len: usize) -> Vec<u8> {
         let body: Vec<u8> = (0..len).map(|n| u8::try_from(n % 7).unwrap()).collect();
-        let header = Header { kind: 23, minor: 3, len: u16::try_from(len).unwrap() };
+        let header = RecordHeader { kind: 23, minor: 3, len: u16::try_from(len).unwrap() };
         [&header.bytes()[..], &body].concat()
     }
 

@@ -4,7 +4,7 @@
 //! that the present key does not open is tried with the next one (the handshake is over, or the key was updated), and after a
 //! loss with the numbers that it may have.
 
-use crate::deframer::{Deframer, HEADER_LEN, Header, Unit, kind};
+use crate::deframer::{Deframer, HEADER_LEN, RecordHeader, Unit, kind};
 use crate::hello::{Hello, HelloReader};
 use crate::key::{Epoch, KeyMaterial, RecordKey, Text};
 use crate::key_log::Secret;
@@ -42,7 +42,7 @@ pub enum Coming {
 
 /// Hello, text or gap that is found in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found<'a> {
+pub enum FoundContent<'a> {
     /// A hello message.
     Hello(Hello),
     /// Text of the application.
@@ -53,12 +53,12 @@ pub enum Found<'a> {
 
 /// One direction of a connection.
 #[derive(Debug, Default)]
-pub struct Direction {
+pub struct TlsDirection {
     deframer: Deframer,
-    pub records: Records,
+    pub records: DirectionRecords,
 }
 
-impl Direction {
+impl TlsDirection {
     /// Bytes of memory that it uses.
     pub fn held_bytes(&self) -> usize {
         self.deframer.held_bytes().saturating_add(self.records.hellos.held_bytes())
@@ -70,7 +70,7 @@ impl Direction {
         at: Offset,
         bytes: &[u8],
         scratch: &mut Vec<u8>,
-        out: &mut dyn FnMut(&mut Records, Found<'_>),
+        out: &mut dyn FnMut(&mut DirectionRecords, FoundContent<'_>),
     ) {
         let records = &mut self.records;
         self.deframer.feed(at, bytes, &mut |unit| records.unit(unit, scratch, out));
@@ -82,7 +82,7 @@ impl Direction {
         at: Offset,
         len: u64,
         scratch: &mut Vec<u8>,
-        out: &mut dyn FnMut(&mut Records, Found<'_>),
+        out: &mut dyn FnMut(&mut DirectionRecords, FoundContent<'_>),
     ) {
         let records = &mut self.records;
         self.deframer.gap(at, len, &mut |unit| records.unit(unit, scratch, out));
@@ -92,7 +92,7 @@ impl Direction {
 
 /// The records of one direction.
 #[derive(Debug)]
-pub struct Records {
+pub struct DirectionRecords {
     hellos: HelloReader,
     /// The present key; `None` before the first record that is encrypted.
     epoch: Option<Epoch>,
@@ -107,9 +107,9 @@ pub struct Records {
     pub failed: u64,
 }
 
-impl Default for Records {
-    fn default() -> Records {
-        Records {
+impl Default for DirectionRecords {
+    fn default() -> DirectionRecords {
+        DirectionRecords {
             hellos: HelloReader::default(),
             epoch: None,
             coming: Coming::Nothing,
@@ -124,7 +124,7 @@ impl Default for Records {
 /// A record that may be encrypted.
 #[derive(Clone, Copy)]
 struct Sealed<'a> {
-    header: Header,
+    header: RecordHeader,
     body: &'a [u8],
 }
 
@@ -135,12 +135,12 @@ impl Sealed<'_> {
     }
 }
 
-impl Records {
+impl DirectionRecords {
     fn unit(
         &mut self,
         unit: Unit<'_>,
         scratch: &mut Vec<u8>,
-        out: &mut dyn FnMut(&mut Records, Found<'_>),
+        out: &mut dyn FnMut(&mut DirectionRecords, FoundContent<'_>),
     ) {
         match unit {
             Unit::Record { at, header, body } => {
@@ -155,7 +155,7 @@ impl Records {
                 self.missed.grow(range.len() / MIN_RECORD);
                 self.missed.grow(1);
                 let at_most = range.len();
-                out(self, Found::Unread { range, at_most, is_record: false });
+                out(self, FoundContent::Unread { range, at_most, is_record: false });
             }
         }
     }
@@ -165,7 +165,7 @@ impl Records {
         at: Offset,
         sealed: Sealed<'_>,
         scratch: &mut Vec<u8>,
-        out: &mut dyn FnMut(&mut Records, Found<'_>),
+        out: &mut dyn FnMut(&mut DirectionRecords, FoundContent<'_>),
     ) {
         let header = sealed.header;
         if !self.is_sealed(header) {
@@ -185,7 +185,7 @@ impl Records {
         match kind {
             kind::APPLICATION_DATA => {
                 let record = ByteRange::new(at, header.record_len());
-                out(self, Found::Text { record, text });
+                out(self, FoundContent::Text { record, text });
             }
             // Of TLS 1.3, all that is needed of the handshake is in the clear.
             kind::HANDSHAKE if matches!(self.coming, Coming::Tls13 { .. }) => {}
@@ -196,7 +196,7 @@ impl Records {
     }
 
     /// True if a record is encrypted.
-    fn is_sealed(&self, header: Header) -> bool {
+    fn is_sealed(&self, header: RecordHeader) -> bool {
         match self.coming {
             // The other types are there for old middleboxes, or are alerts before there is a key (RFC 8446 §5).
             Coming::Tls13 { .. } => header.kind == kind::APPLICATION_DATA,
@@ -206,9 +206,13 @@ impl Records {
         }
     }
 
-    fn handshake(&mut self, bytes: &[u8], out: &mut dyn FnMut(&mut Records, Found<'_>)) {
+    fn handshake(
+        &mut self,
+        bytes: &[u8],
+        out: &mut dyn FnMut(&mut DirectionRecords, FoundContent<'_>),
+    ) {
         let mut hellos = std::mem::take(&mut self.hellos);
-        hellos.feed(bytes, &mut |hello| out(self, Found::Hello(hello)));
+        hellos.feed(bytes, &mut |hello| out(self, FoundContent::Hello(hello)));
         self.hellos = hellos;
     }
 
@@ -227,8 +231,8 @@ impl Records {
     fn not_read(
         &mut self,
         at: Offset,
-        header: Header,
-        out: &mut dyn FnMut(&mut Records, Found<'_>),
+        header: RecordHeader,
+        out: &mut dyn FnMut(&mut DirectionRecords, FoundContent<'_>),
     ) {
         self.missed.grow(1);
         if header.kind != kind::APPLICATION_DATA {
@@ -240,7 +244,7 @@ impl Records {
         let overhead = epoch.key.form().overhead() as u64;
         let at_most = u64::from(header.len).saturating_sub(overhead);
         let range = ByteRange::new(at, header.record_len());
-        out(self, Found::Unread { range, at_most, is_record: true });
+        out(self, FoundContent::Unread { range, at_most, is_record: true });
     }
 
     /// Opens a record into `scratch`.

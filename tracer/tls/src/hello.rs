@@ -5,7 +5,7 @@
 //!    1      3         2        32       1
 //! ```
 
-use crate::deframer::{HEADER_LEN, Header, kind};
+use crate::deframer::{HEADER_LEN, RecordHeader, kind};
 use crate::key_log::Random;
 use wirelap_events::Saturate;
 
@@ -32,7 +32,7 @@ const RETRY: Random = [
 
 /// The random number in the client's hello that these bytes begin with; `None` if they begin with none.
 pub fn client_random(bytes: &[u8]) -> Option<Random> {
-    let header = Header::read(bytes)?;
+    let header = RecordHeader::read(bytes)?;
     let message = bytes.get(HEADER_LEN..)?;
     if header.kind != kind::HANDSHAKE || *message.first()? != CLIENT_HELLO {
         return None;

@@ -1,6 +1,6 @@
 //! A key, and the text of the records that are encrypted with it.
 
-use crate::deframer::{HEADER_LEN, Header};
+use crate::deframer::{HEADER_LEN, RecordHeader};
 use crate::suite::Cipher;
 use ring::aead::{Aad, LessSafeKey, Nonce, UnboundKey};
 use std::fmt;
@@ -14,7 +14,7 @@ const TAG_LEN: usize = 16;
 
 /// Form of nonces and additional data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum NonceForm {
     /// RFC 8446 §5.2: the record's type is at the end of its text.
     Tls13,
     /// RFC 5288: eight bytes of the nonce are in the record.
@@ -23,13 +23,13 @@ pub enum Form {
     Tls12,
 }
 
-impl Form {
+impl NonceForm {
     /// Bytes of a record beyond its text; with padding there are more.
     pub fn overhead(self) -> usize {
         match self {
-            Form::Tls13 => TAG_LEN + 1,
-            Form::Tls12Explicit => TAG_LEN + 8,
-            Form::Tls12 => TAG_LEN,
+            NonceForm::Tls13 => TAG_LEN + 1,
+            NonceForm::Tls12Explicit => TAG_LEN + 8,
+            NonceForm::Tls12 => TAG_LEN,
         }
     }
 }
@@ -38,7 +38,7 @@ impl Form {
 #[derive(Clone, Copy)]
 pub struct KeyMaterial {
     cipher: Cipher,
-    form: Form,
+    form: NonceForm,
     key: [u8; 32],
     pub iv: [u8; NONCE_LEN],
 }
@@ -52,7 +52,7 @@ impl fmt::Debug for KeyMaterial {
 
 impl KeyMaterial {
     /// Zeros.
-    pub fn new(cipher: Cipher, form: Form) -> KeyMaterial {
+    pub fn new(cipher: Cipher, form: NonceForm) -> KeyMaterial {
         KeyMaterial { cipher, form, key: [0; 32], iv: [0; NONCE_LEN] }
     }
 
@@ -73,7 +73,7 @@ impl KeyMaterial {
 pub struct RecordKey {
     key: LessSafeKey,
     iv: [u8; NONCE_LEN],
-    form: Form,
+    form: NonceForm,
 }
 
 /// The text of a record that was opened.
@@ -87,7 +87,7 @@ pub struct Text {
 
 impl RecordKey {
     /// Form of nonces and additional data.
-    pub fn form(&self) -> Form {
+    pub fn form(&self) -> NonceForm {
         self.form
     }
 
@@ -95,24 +95,24 @@ impl RecordKey {
     pub fn open(
         &self,
         number: u64,
-        header: Header,
+        header: RecordHeader,
         body: &[u8],
         scratch: &mut Vec<u8>,
     ) -> Option<Text> {
-        let explicit = if self.form == Form::Tls12Explicit { 8 } else { 0 };
+        let explicit = if self.form == NonceForm::Tls12Explicit { 8 } else { 0 };
         let (front, sealed) = body.split_at_checked(explicit)?;
         let text_len = sealed.len().checked_sub(TAG_LEN)?;
         let nonce = Nonce::assume_unique_for_key(self.nonce(number, front));
         scratch.clear();
         scratch.extend_from_slice(sealed);
-        let opened = if self.form == Form::Tls13 {
+        let opened = if self.form == NonceForm::Tls13 {
             let data: [u8; HEADER_LEN] = header.bytes();
             self.key.open_in_place(nonce, Aad::from(data), scratch).ok()?
         } else {
             let data = tls12_data(number, header, text_len)?;
             self.key.open_in_place(nonce, Aad::from(data), scratch).ok()?
         };
-        if self.form != Form::Tls13 {
+        if self.form != NonceForm::Tls13 {
             return Some(Text { kind: header.kind, len: opened.len() });
         }
         // Zeros behind the type are padding.
@@ -123,7 +123,7 @@ impl RecordKey {
     fn nonce(&self, number: u64, explicit: &[u8]) -> [u8; NONCE_LEN] {
         let mut nonce = self.iv;
         let (_, tail) = nonce.split_at_mut(4);
-        if self.form == Form::Tls12Explicit {
+        if self.form == NonceForm::Tls12Explicit {
             tail.copy_from_slice(explicit);
         } else {
             tail.iter_mut().zip(number.to_be_bytes()).for_each(|(to, from)| *to ^= from);
@@ -133,7 +133,7 @@ impl RecordKey {
 }
 
 /// The additional data of a record of TLS 1.2 (RFC 5246 §6.2.3.3): its number, type, version, and the length of its text.
-fn tls12_data(number: u64, header: Header, text_len: usize) -> Option<[u8; 13]> {
+fn tls12_data(number: u64, header: RecordHeader, text_len: usize) -> Option<[u8; 13]> {
     let mut data = [0; 13];
     let [kind, major, minor, ..] = header.bytes();
     let [high, low] = u16::try_from(text_len).ok()?.to_be_bytes();
@@ -165,24 +165,24 @@ impl Epoch {
 /// Records for tests.
 #[cfg(test)]
 pub mod sealing {
-    use super::{Aad, Form, Header, Nonce, RecordKey, TAG_LEN, tls12_data};
+    use super::{Aad, Nonce, NonceForm, RecordHeader, RecordKey, TAG_LEN, tls12_data};
 
     impl RecordKey {
         /// The record with this number that says `text`.
         pub fn seal(&self, number: u64, kind: u8, text: &[u8]) -> Vec<u8> {
             let explicit = number.to_be_bytes().map(|byte| byte ^ 0x5A);
-            let front = if self.form == Form::Tls12Explicit { &explicit[..] } else { &[] };
+            let front = if self.form == NonceForm::Tls12Explicit { &explicit[..] } else { &[] };
             let mut sealed = text.to_vec();
-            if self.form == Form::Tls13 {
+            if self.form == NonceForm::Tls13 {
                 // A type, and padding.
                 sealed.extend([kind, 0, 0]);
             }
-            let outer = if self.form == Form::Tls13 { 23 } else { kind };
+            let outer = if self.form == NonceForm::Tls13 { 23 } else { kind };
             let len = u16::try_from(front.len() + sealed.len() + TAG_LEN).unwrap().to_be_bytes();
-            let header = Header::read(&[outer, 3, 3, len[0], len[1]]).unwrap();
+            let header = RecordHeader::read(&[outer, 3, 3, len[0], len[1]]).unwrap();
             let nonce = Nonce::assume_unique_for_key(self.nonce(number, front));
             let data = match self.form {
-                Form::Tls13 => header.bytes().to_vec(),
+                NonceForm::Tls13 => header.bytes().to_vec(),
                 _ => tls12_data(number, header, text.len()).unwrap().to_vec(),
             };
             self.key.seal_in_place_append_tag(nonce, Aad::from(data), &mut sealed).unwrap();

@@ -7,7 +7,7 @@
 //! SERVER_HANDSHAKE_TRAFFIC_SECRET, CLIENT_TRAFFIC_SECRET_0, SERVER_TRAFFIC_SECRET_0
 //! ```
 
-use crate::role::Role;
+use crate::role::TlsRole;
 use std::collections::HashMap;
 use std::fmt;
 use wirelap_events::Saturate;
@@ -60,18 +60,18 @@ pub struct Secrets {
 
 impl Secrets {
     /// TLS 1.3: what the rest of the handshake is encrypted with that this end sends.
-    pub fn handshake(&self, role: Role) -> Option<Secret> {
+    pub fn handshake(&self, role: TlsRole) -> Option<Secret> {
         self.handshake[role as usize]
     }
 
     /// TLS 1.3: what the first application data is encrypted with that this end sends.
-    pub fn traffic(&self, role: Role) -> Option<Secret> {
+    pub fn traffic(&self, role: TlsRole) -> Option<Secret> {
         self.traffic[role as usize]
     }
 
     /// The place for a secret with this label; `None` if it is not used here.
     fn place(&mut self, label: &[u8]) -> Option<&mut Option<Secret>> {
-        let (client, server) = (Role::Client as usize, Role::Server as usize);
+        let (client, server) = (TlsRole::Client as usize, TlsRole::Server as usize);
         Some(match label {
             b"CLIENT_RANDOM" => &mut self.master,
             b"CLIENT_HANDSHAKE_TRAFFIC_SECRET" => &mut self.handshake[client],
@@ -85,7 +85,7 @@ impl Secrets {
 
 /// Counts of what a text added to a key log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Added {
+pub struct AddedSecrets {
     /// Secrets that can be used.
     pub secrets: u64,
     /// Lines that are none of a key log.
@@ -102,14 +102,14 @@ pub struct KeyLog {
 
 impl KeyLog {
     /// Adds the lines of a text.
-    pub fn add(&mut self, text: &[u8]) -> Added {
-        let mut added = Added::default();
+    pub fn add(&mut self, text: &[u8]) -> AddedSecrets {
+        let mut added = AddedSecrets::default();
         for line in text.split(|byte| matches!(byte, b'\n' | b'\r')) {
             let line = line.trim_ascii();
             if line.is_empty() || line.starts_with(b"#") {
                 continue;
             }
-            match Line::read(line) {
+            match KeyLogLine::read(line) {
                 None => added.unreadable.grow(1),
                 Some(line) => self.add_line(&line, &mut added),
             }
@@ -117,7 +117,7 @@ impl KeyLog {
         added
     }
 
-    fn add_line(&mut self, line: &Line<'_>, added: &mut Added) {
+    fn add_line(&mut self, line: &KeyLogLine<'_>, added: &mut AddedSecrets) {
         let is_new = !self.connections.contains_key(&line.random);
         if Secrets::default().place(line.label).is_none() {
             return;
@@ -145,15 +145,15 @@ impl KeyLog {
 }
 
 /// A line of a key log.
-struct Line<'a> {
+struct KeyLogLine<'a> {
     label: &'a [u8],
     random: Random,
     secret: Secret,
 }
 
-impl<'a> Line<'a> {
+impl<'a> KeyLogLine<'a> {
     /// `None` for what is no line of a key log. Of labels that are not used here, secrets may be longer, or be something else.
-    fn read(line: &'a [u8]) -> Option<Line<'a>> {
+    fn read(line: &'a [u8]) -> Option<KeyLogLine<'a>> {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         let (label, random, secret) = (words.next()?, words.next()?, words.next()?);
         let is_label = label.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
@@ -161,13 +161,13 @@ impl<'a> Line<'a> {
             return None;
         }
         if Secrets::default().place(label).is_none() {
-            return Some(Line { label, random: [0; 32], secret: Secret::new(&[])? });
+            return Some(KeyLogLine { label, random: [0; 32], secret: Secret::new(&[])? });
         }
         let mut bytes = [0; MAX_SECRET];
         let secret = Secret::new(hex(secret, &mut bytes)?)?;
         let mut number = [0; 32];
         let is_whole = hex(random, &mut number)?.len() == number.len();
-        (is_whole && secret.len > 0).then_some(Line { label, random: number, secret })
+        (is_whole && secret.len > 0).then_some(KeyLogLine { label, random: number, secret })
     }
 }
 
@@ -205,13 +205,16 @@ mod tests {
                 "RSA 0123456789abcdef 00\n".to_owned(),
             ])
             .collect::<String>();
-        assert_eq!(log.add(text.as_bytes()), Added { secrets: 3, ..Added::default() });
+        assert_eq!(
+            log.add(text.as_bytes()),
+            AddedSecrets { secrets: 3, ..AddedSecrets::default() }
+        );
         let master = log.find(&[0xAB; 32]).unwrap().master.unwrap();
         assert_eq!(master.bytes(), [15; 48]);
         let found = log.find(&[2; 32]).unwrap();
-        assert_eq!(found.traffic(Role::Client).unwrap().bytes(), [0x1E; 32]);
-        assert_eq!(found.handshake(Role::Server).unwrap().bytes(), [0x2D; 48]);
-        assert_eq!((found.master, found.traffic(Role::Server)), (None, None));
+        assert_eq!(found.traffic(TlsRole::Client).unwrap().bytes(), [0x1E; 32]);
+        assert_eq!(found.handshake(TlsRole::Server).unwrap().bytes(), [0x2D; 48]);
+        assert_eq!((found.master, found.traffic(TlsRole::Server)), (None, None));
         assert_eq!(log.find(&[3; 32]), None);
     }
 
@@ -231,7 +234,7 @@ mod tests {
             whole[..60].to_owned(),
         ] {
             let added = log.add(text.as_bytes());
-            assert_eq!(added, Added { unreadable: 1, ..Added::default() }, "{text}");
+            assert_eq!(added, AddedSecrets { unreadable: 1, ..AddedSecrets::default() }, "{text}");
         }
         assert!(log.is_empty());
         assert!(!format!("{:?}", Secret::new(&[7; 32])).contains('7'));

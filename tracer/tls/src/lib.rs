@@ -33,6 +33,6 @@ pub mod session;
 mod suite;
 
 pub use hello::client_random;
-pub use key_log::{Added, KeyLog, Random, Secret, Secrets};
-pub use role::Role;
-pub use session::{Content, Obstacle, Opened, Session};
+pub use key_log::{AddedSecrets, KeyLog, Random, Secret, Secrets};
+pub use role::TlsRole;
+pub use session::{DecryptionObstacle, OpenedContent, OpenedRecords, TlsSession};

@@ -2,7 +2,7 @@
 
 /// An end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum TlsRole {
     /// The end that sends the first hello.
     Client,
     /// The other one.

@@ -1,8 +1,8 @@
 //! Secrets → keys: the key schedules of TLS 1.3 (RFC 8446 §7.1, §7.3) and TLS 1.2 (RFC 5246 §5, §6.3).
 
-use crate::key::{Form, KeyMaterial, NONCE_LEN};
+use crate::key::{KeyMaterial, NONCE_LEN, NonceForm};
 use crate::key_log::{Random, Secret};
-use crate::role::Role;
+use crate::role::TlsRole;
 use crate::suite::{Cipher, Hash, Suite};
 use ring::{hkdf, hmac};
 
@@ -11,7 +11,7 @@ const PREFIX: &[u8] = b"tls13 ";
 
 /// The key that a traffic secret gives; `None` for a secret whose length is not that of the suite's hash.
 pub fn tls13_key(suite: Suite, secret: &Secret) -> Option<KeyMaterial> {
-    let mut material = KeyMaterial::new(suite.cipher, Form::Tls13);
+    let mut material = KeyMaterial::new(suite.cipher, NonceForm::Tls13);
     expand_label(suite.hash, secret, b"key", material.key_mut())?;
     expand_label(suite.hash, secret, b"iv", &mut material.iv)?;
     Some(material)
@@ -51,8 +51,8 @@ pub fn tls12_keys(
     server: &Random,
 ) -> [KeyMaterial; 2] {
     let (form, iv_len) = match suite.cipher {
-        Cipher::Aes128Gcm | Cipher::Aes256Gcm => (Form::Tls12Explicit, 4),
-        Cipher::ChaCha20Poly1305 => (Form::Tls12, NONCE_LEN),
+        Cipher::Aes128Gcm | Cipher::Aes256Gcm => (NonceForm::Tls12Explicit, 4),
+        Cipher::ChaCha20Poly1305 => (NonceForm::Tls12, NONCE_LEN),
     };
     // Two keys and two nonces at most.
     let mut block = [0; 2 * (32 + NONCE_LEN)];
@@ -64,7 +64,7 @@ pub fn tls12_keys(
         rest = behind;
         taken
     };
-    let mut keys = [Role::Client, Role::Server].map(|_| KeyMaterial::new(suite.cipher, form));
+    let mut keys = [TlsRole::Client, TlsRole::Server].map(|_| KeyMaterial::new(suite.cipher, form));
     for key in &mut keys {
         key.key_mut().copy_from_slice(take(key_len));
     }

@@ -1,9 +1,9 @@
 //! Both directions of a connection.
 
-use crate::direction::{Coming, Direction, Found, Records};
+use crate::direction::{Coming, DirectionRecords, FoundContent, TlsDirection};
 use crate::hello::{Hello, ServerHello};
 use crate::key_log::{KeyLog, Random, Secrets};
-use crate::role::Role;
+use crate::role::TlsRole;
 use crate::schedule;
 use crate::suite::Suite;
 use wirelap_events::{ByteRange, Offset};
@@ -16,16 +16,16 @@ const TLS13: u16 = 0x0304;
 
 /// Content of one or several records of one direction, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Opened<'a> {
+pub struct OpenedRecords<'a> {
     /// Range in the direction's bytes: of a record, its header included, or of several of which nothing is known.
     pub range: ByteRange,
     /// Content of the range.
-    pub content: Content<'a>,
+    pub content: OpenedContent<'a>,
 }
 
 /// Content of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content<'a> {
+pub enum OpenedContent<'a> {
     /// Text of the application.
     Text(&'a [u8]),
     /// A record that does not authenticate, or of which bytes are missing.
@@ -39,7 +39,7 @@ pub enum Content<'a> {
 
 /// Why a connection cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Obstacle {
+pub enum DecryptionObstacle {
     /// The connection has agreed on a version or cipher suite that is not read.
     Cipher,
     /// The server's hello is missing.
@@ -50,8 +50,8 @@ pub enum Obstacle {
 
 /// A connection whose secrets are known.
 #[derive(Debug)]
-pub struct Session {
-    directions: [Direction; 2],
+pub struct TlsSession {
+    directions: [TlsDirection; 2],
     state: Handshake,
 }
 
@@ -61,24 +61,26 @@ struct Handshake {
     client: Random,
     secrets: Secrets,
     has_server_hello: bool,
-    obstacle: Option<Obstacle>,
+    obstacle: Option<DecryptionObstacle>,
 }
 
-impl Session {
+impl TlsSession {
     /// A connection whose client sends this number in its hello, which comes first.
-    pub fn new(client: Random, secrets: Secrets) -> Session {
+    pub fn new(client: Random, secrets: Secrets) -> TlsSession {
         let state = Handshake { client, secrets, has_server_hello: false, obstacle: None };
-        Session { directions: Default::default(), state }
+        TlsSession { directions: Default::default(), state }
     }
 
     /// Bytes of memory that it uses.
     pub fn held_bytes(&self) -> usize {
         let [client, server] = &self.directions;
-        size_of::<Session>().saturating_add(client.held_bytes()).saturating_add(server.held_bytes())
+        size_of::<TlsSession>()
+            .saturating_add(client.held_bytes())
+            .saturating_add(server.held_bytes())
     }
 
     /// Why nothing was read, and nothing will be.
-    pub fn obstacle(&self) -> Option<Obstacle> {
+    pub fn obstacle(&self) -> Option<DecryptionObstacle> {
         let [client, server] = &self.directions;
         let opened = client.records.opened.saturating_add(server.records.opened);
         let failed = client.records.failed.saturating_add(server.records.failed);
@@ -86,7 +88,11 @@ impl Session {
             return None;
         }
         let is_hopeless = failed >= MAX_FAILED;
-        let why = if self.state.has_server_hello { Obstacle::Keys } else { Obstacle::Handshake };
+        let why = if self.state.has_server_hello {
+            DecryptionObstacle::Keys
+        } else {
+            DecryptionObstacle::Handshake
+        };
         self.state.obstacle.or(is_hopeless.then_some(why))
     }
 
@@ -94,11 +100,11 @@ impl Session {
     /// `scratch` is any buffer.
     pub fn feed(
         &mut self,
-        from: Role,
+        from: TlsRole,
         at: Offset,
         bytes: &[u8],
         (log, scratch): (&KeyLog, &mut Vec<u8>),
-        out: &mut dyn FnMut(Opened<'_>),
+        out: &mut dyn FnMut(OpenedRecords<'_>),
     ) {
         let (direction, mut sink) = self.split(from, log, out);
         direction.feed(at, bytes, scratch, &mut |records, found| sink.take(records, found));
@@ -107,11 +113,11 @@ impl Session {
     /// Bytes of one direction that will never come.
     pub fn gap(
         &mut self,
-        from: Role,
+        from: TlsRole,
         at: Offset,
         len: u64,
         (log, scratch): (&KeyLog, &mut Vec<u8>),
-        out: &mut dyn FnMut(Opened<'_>),
+        out: &mut dyn FnMut(OpenedRecords<'_>),
     ) {
         let (direction, mut sink) = self.split(from, log, out);
         direction.gap(at, len, scratch, &mut |records, found| sink.take(records, found));
@@ -119,14 +125,14 @@ impl Session {
 
     fn split<'s>(
         &'s mut self,
-        from: Role,
+        from: TlsRole,
         log: &'s KeyLog,
-        out: &'s mut dyn FnMut(Opened<'_>),
-    ) -> (&'s mut Direction, Sink<'s>) {
+        out: &'s mut dyn FnMut(OpenedRecords<'_>),
+    ) -> (&'s mut TlsDirection, Sink<'s>) {
         let [client, server] = &mut self.directions;
         let (direction, other) = match from {
-            Role::Client => (client, server),
-            Role::Server => (server, client),
+            TlsRole::Client => (client, server),
+            TlsRole::Server => (server, client),
         };
         let other = &mut other.records;
         (direction, Sink { from, other, state: &mut self.state, log, out })
@@ -135,26 +141,26 @@ impl Session {
 
 /// Takes what is found in one direction.
 struct Sink<'s> {
-    from: Role,
+    from: TlsRole,
     /// The records of the other direction.
-    other: &'s mut Records,
+    other: &'s mut DirectionRecords,
     state: &'s mut Handshake,
     log: &'s KeyLog,
-    out: &'s mut dyn FnMut(Opened<'_>),
+    out: &'s mut dyn FnMut(OpenedRecords<'_>),
 }
 
 impl Sink<'_> {
-    fn take(&mut self, records: &mut Records, found: Found<'_>) {
+    fn take(&mut self, records: &mut DirectionRecords, found: FoundContent<'_>) {
         let (range, content) = match found {
-            Found::Text { record, text } => (record, Content::Text(text)),
-            Found::Unread { range, at_most, is_record: true } => {
-                (range, Content::Unread { at_most })
+            FoundContent::Text { record, text } => (record, OpenedContent::Text(text)),
+            FoundContent::Unread { range, at_most, is_record: true } => {
+                (range, OpenedContent::Unread { at_most })
             }
-            Found::Unread { range, .. } => (range, Content::Lost),
-            Found::Hello(Hello::Client(random)) => return self.client(random),
-            Found::Hello(Hello::Server(hello)) => return self.server(&hello, records),
+            FoundContent::Unread { range, .. } => (range, OpenedContent::Lost),
+            FoundContent::Hello(Hello::Client(random)) => return self.client(random),
+            FoundContent::Hello(Hello::Server(hello)) => return self.server(&hello, records),
         };
-        (self.out)(Opened { range, content });
+        (self.out)(OpenedRecords { range, content });
     }
 
     /// A client's hello: the first one, a second one that the server asked for, or that of another handshake.
@@ -166,7 +172,7 @@ impl Sink<'_> {
     }
 
     /// The server's hello says what keys are made of.
-    fn server(&mut self, hello: &ServerHello, records: &mut Records) {
+    fn server(&mut self, hello: &ServerHello, records: &mut DirectionRecords) {
         self.state.has_server_hello = true;
         let coming = match self.state.coming(hello) {
             Ok(coming) => coming,
@@ -177,7 +183,7 @@ impl Sink<'_> {
         };
         let [client, server] = coming;
         let (own, other) =
-            if self.from == Role::Server { (server, client) } else { (client, server) };
+            if self.from == TlsRole::Server { (server, client) } else { (client, server) };
         records.coming = own;
         self.other.coming = other;
     }
@@ -185,25 +191,25 @@ impl Sink<'_> {
 
 impl Handshake {
     /// The keys of client and server.
-    fn coming(&self, hello: &ServerHello) -> Result<[Coming; 2], Obstacle> {
+    fn coming(&self, hello: &ServerHello) -> Result<[Coming; 2], DecryptionObstacle> {
         let secrets = &self.secrets;
         match hello.version {
             TLS13 => {
-                let suite = Suite::of_tls13(hello.suite).ok_or(Obstacle::Cipher)?;
+                let suite = Suite::of_tls13(hello.suite).ok_or(DecryptionObstacle::Cipher)?;
                 let of = |role| (secrets.handshake(role), secrets.traffic(role));
-                let all = [of(Role::Client), of(Role::Server)];
+                let all = [of(TlsRole::Client), of(TlsRole::Server)];
                 if all.iter().all(|(_, traffic)| traffic.is_none()) {
-                    return Err(Obstacle::Keys);
+                    return Err(DecryptionObstacle::Keys);
                 }
                 Ok(all.map(|(handshake, traffic)| Coming::Tls13 { suite, handshake, traffic }))
             }
             TLS12 if !hello.is_compressed => {
-                let suite = Suite::of_tls12(hello.suite).ok_or(Obstacle::Cipher)?;
-                let master = secrets.master.ok_or(Obstacle::Keys)?;
+                let suite = Suite::of_tls12(hello.suite).ok_or(DecryptionObstacle::Cipher)?;
+                let master = secrets.master.ok_or(DecryptionObstacle::Keys)?;
                 let keys = schedule::tls12_keys(suite, &master, &self.client, &hello.random);
                 Ok(keys.map(Coming::Agreed))
             }
-            _ => Err(Obstacle::Cipher),
+            _ => Err(DecryptionObstacle::Cipher),
         }
     }
 }

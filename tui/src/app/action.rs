@@ -1,6 +1,6 @@
 //! The tasks of the terminal loop after a key.
 
-use super::request::Request;
+use super::request::ScreenRequest;
 
 /// A task of the terminal loop after a key.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,5 +16,5 @@ pub enum Action {
     /// Draw the screen into files.
     Screenshot,
     /// Ask the program around the screen.
-    Request(Request),
+    Request(ScreenRequest),
 }

@@ -4,7 +4,7 @@ use super::View;
 
 /// A command to the screen, given by a key, a click or a line of the command palette.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Command {
+pub enum ScreenCommand {
     /// Leave the screen.
     Quit,
     /// Close what is open, from the inside out; leave the screen if nothing is.

@@ -1,11 +1,13 @@
 //! The choices in the view "spread": the plot that is shown where there is no room for all of them, and the selected time.
 
 use super::Motion;
+use strum::VariantArray;
 use wirelap_events::Nanos;
+use wirelap_events::all_variants;
 
 /// A plot of the distribution of latencies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Plot {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, VariantArray)]
+pub enum PlotKind {
     /// The heat map over time, with the throughput.
     #[default]
     OverTime,
@@ -15,32 +17,32 @@ pub enum Plot {
     Histogram,
 }
 
-impl Plot {
+impl PlotKind {
     /// All plots, from the left to the right.
-    pub const ALL: [Plot; 3] = [Plot::OverTime, Plot::Percentiles, Plot::Histogram];
+    pub const ALL: [PlotKind; PlotKind::VARIANTS.len()] = all_variants();
 
     /// The name on the screen.
     pub const fn name(self) -> &'static str {
         match self {
-            Plot::OverTime => "over time",
-            Plot::Percentiles => "percentiles",
-            Plot::Histogram => "histogram",
+            PlotKind::OverTime => "over time",
+            PlotKind::Percentiles => "percentiles",
+            PlotKind::Histogram => "histogram",
         }
     }
 }
 
 /// The state of the view "spread".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Distribution {
-    plot: Plot,
+pub struct SpreadState {
+    plot: PlotKind,
     /// The column of the heat map where a selection with the mouse began.
     anchor: Option<(Nanos, Nanos)>,
     span: Option<(Nanos, Nanos)>,
 }
 
-impl Distribution {
+impl SpreadState {
     /// The plot that is shown alone.
-    pub fn plot(self) -> Plot {
+    pub fn plot(self) -> PlotKind {
         self.plot
     }
 
@@ -70,19 +72,19 @@ impl Distribution {
 
     /// Shows the next plot; after the last one the first.
     pub fn next(&mut self) {
-        let at = Plot::ALL.iter().position(|plot| *plot == self.plot).unwrap_or_default();
-        self.plot = Plot::ALL[(at + 1) % Plot::ALL.len()];
+        let at = PlotKind::ALL.iter().position(|plot| *plot == self.plot).unwrap_or_default();
+        self.plot = PlotKind::ALL[(at + 1) % PlotKind::ALL.len()];
     }
 
     /// Shows the plot beside the present one; there is none beside the outermost ones.
     pub fn go(&mut self, motion: Motion) {
-        let at = Plot::ALL.iter().position(|plot| *plot == self.plot).unwrap_or_default();
+        let at = PlotKind::ALL.iter().position(|plot| *plot == self.plot).unwrap_or_default();
         let to = match motion {
             Motion::Left => at.saturating_sub(1),
-            Motion::Right => at.saturating_add(1).min(Plot::ALL.len() - 1),
+            Motion::Right => at.saturating_add(1).min(PlotKind::ALL.len() - 1),
             _ => at,
         };
-        self.plot = Plot::ALL[to];
+        self.plot = PlotKind::ALL[to];
     }
 }
 
@@ -93,7 +95,7 @@ mod tests {
     #[test]
     fn a_time_is_selected_in_both_directions() {
         let column = |second: u64| (Nanos(second), Nanos(second + 1));
-        let mut state = Distribution::default();
+        let mut state = SpreadState::default();
         assert!(!state.extend_span(column(5)));
         state.begin_span(column(5));
         assert_eq!(state.span(), None);
@@ -109,19 +111,19 @@ mod tests {
 
     #[test]
     fn the_arrows_stop_at_the_ends() {
-        let mut state = Distribution::default();
+        let mut state = SpreadState::default();
         let mut go = |motion| {
             state.go(motion);
             state.plot()
         };
-        assert_eq!(go(Motion::Left), Plot::OverTime);
-        assert_eq!(go(Motion::Right), Plot::Percentiles);
-        assert_eq!(go(Motion::Right), Plot::Histogram);
-        assert_eq!(go(Motion::Right), Plot::Histogram);
-        assert_eq!(go(Motion::Up), Plot::Histogram);
-        assert_eq!(go(Motion::Left), Plot::Percentiles);
+        assert_eq!(go(Motion::Left), PlotKind::OverTime);
+        assert_eq!(go(Motion::Right), PlotKind::Percentiles);
+        assert_eq!(go(Motion::Right), PlotKind::Histogram);
+        assert_eq!(go(Motion::Right), PlotKind::Histogram);
+        assert_eq!(go(Motion::Up), PlotKind::Histogram);
+        assert_eq!(go(Motion::Left), PlotKind::Percentiles);
         state.next();
         state.next();
-        assert_eq!(state.plot(), Plot::OverTime);
+        assert_eq!(state.plot(), PlotKind::OverTime);
     }
 }

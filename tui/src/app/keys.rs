@@ -1,6 +1,6 @@
 //! The keys: one table, from which the footer, the help and the command palette are made.
 
-use super::command::{Command, Motion, ReplayControl};
+use super::command::{Motion, ReplayControl, ScreenCommand};
 use super::{App, View};
 use crossterm::event::KeyCode;
 
@@ -12,7 +12,7 @@ pub struct Binding {
     /// The keys in the help and the footer.
     pub shown: &'static str,
     /// The command that the keys give.
-    pub command: Command,
+    pub command: ScreenCommand,
     /// The views in which the keys have a meaning.
     pub scope: Scope,
     /// The command in words, for the help and the command palette.
@@ -54,7 +54,7 @@ impl Scope {
 const fn binding(
     keys: &'static [KeyCode],
     shown: &'static str,
-    command: Command,
+    command: ScreenCommand,
     scope: Scope,
     (short, words): (&'static str, &'static str),
 ) -> Binding {
@@ -72,10 +72,10 @@ const MESSAGES: &[View] = &[View::Messages];
 /// The views of which a small screen shows a part.
 const PARTS: &[View] = &[View::Distribution, View::Compare];
 
-use Command as C;
 use KeyCode::{BackTab, Char, Down, End, Enter, Esc, F, Home, Left, PageDown, PageUp};
 use KeyCode::{Right, Tab, Up};
 use Scope::{Everywhere, In, Replay};
+use ScreenCommand as C;
 
 /// All bindings; those that the footer shows, in the order of their importance.
 #[rustfmt::skip]
@@ -147,7 +147,7 @@ pub fn bindings(app: &App) -> Vec<&'static Binding> {
 }
 
 /// The command of a key now; `None` if it has none.
-pub fn command(app: &App, key: KeyCode) -> Option<Command> {
+pub fn command(app: &App, key: KeyCode) -> Option<ScreenCommand> {
     let mut all = bindings(app).into_iter();
     all.find(|one| one.keys.contains(&key)).map(|one| one.command)
 }

@@ -2,8 +2,8 @@
 
 use crate::text;
 use wirelap_correlate::Severity;
-use wirelap_events::{Losses, Nanos};
-use wirelap_history::{Log, LogEntry, LogEvent};
+use wirelap_events::{EventLosses, Nanos};
+use wirelap_history::{EventLog, LogEntry, LogEvent};
 use wirelap_report::words;
 
 /// Losses less than this apart are one line.
@@ -15,11 +15,11 @@ pub struct LogLine<'a> {
     /// The entry; of several losses, the newest.
     pub entry: &'a LogEntry,
     /// Events lost in all of them, and the time of the first.
-    lost: Option<(Losses, Nanos)>,
+    lost: Option<(EventLosses, Nanos)>,
 }
 
 /// The lines that the filter lets through, the newest first.
-pub fn lines<'a>(log: &'a Log, filter: &str) -> Vec<LogLine<'a>> {
+pub fn lines<'a>(log: &'a EventLog, filter: &str) -> Vec<LogLine<'a>> {
     let wanted = filter.to_lowercase();
     let mut out: Vec<LogLine<'_>> = Vec::new();
     for entry in log.iter() {
@@ -73,7 +73,7 @@ pub fn sentence(line: &LogLine<'_>) -> String {
     format!("{row}{what}")
 }
 
-fn lost(line: &LogLine<'_>, losses: Losses) -> String {
+fn lost(line: &LogLine<'_>, losses: EventLosses) -> String {
     let (losses, first) = line.lost.unwrap_or((losses, line.entry.at));
     let within = line.entry.at - first;
     let time = if within > Nanos(0) {

@@ -25,17 +25,17 @@ pub mod threads;
 mod view;
 
 pub use action::Action;
-pub use command::{Command, Motion, ReplayControl};
-pub use compare::{Compared, MARGIN, Row, Side, What};
-pub use distribution::Plot;
+pub use command::{Motion, ReplayControl, ScreenCommand};
+pub use compare::{Compared, ComparedFigure, FigureRow, MARGIN, SidePeriod};
+pub use distribution::PlotKind;
 pub use experiments::Form;
 pub use model::{App, MAX_SCROLL};
-pub use overlay::{Input, Overlay};
+pub use overlay::{Overlay, TextInput};
 pub use probes::{ProbeHook, ProbePoint, ProbeSetup};
 pub use prompt::palette;
 pub use request::{
     ExperimentChoice, ExperimentRequest, ExperimentSetting, ExperimentSettings, Experiments,
-    ReadShare, ReplayState, Request, Source,
+    ReadShare, ReplayState, ScreenRequest, UpdateSource,
 };
 pub use silence::Silence;
 pub use state::ScreenState;

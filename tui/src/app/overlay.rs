@@ -12,9 +12,9 @@ pub enum Overlay {
     /// The help.
     Help,
     /// The command palette.
-    Palette(Input),
+    Palette(TextInput),
     /// The text that rows or messages are filtered by, while it is entered; and the one before.
-    Filter(Input, String),
+    Filter(TextInput, String),
     /// The list of what rows by name can be told apart by: the position of the selected line, and what is chosen, the outermost first.
     Grouping(usize, Vec<Dimension>),
     /// The list of columns, with the position of the selected one.
@@ -25,14 +25,14 @@ pub enum Overlay {
 
 /// A text that is entered, and the selected one of the lines that match it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Input {
+pub struct TextInput {
     /// The text.
     pub text: String,
     /// Index of the selected matching line; 0 is the first.
     pub selected: usize,
 }
 
-impl Input {
+impl TextInput {
     /// Edits the text. Returns false if the key does not.
     pub fn edit(&mut self, key: KeyCode) -> bool {
         match key {

@@ -1,9 +1,10 @@
 //! The effects of each command.
 
 use super::{
-    Action, App, Command, Input, MAX_SCROLL, Motion, Overlay, ReplayControl, Request, View,
+    Action, App, MAX_SCROLL, Motion, Overlay, ReplayControl, ScreenCommand, ScreenRequest,
+    TextInput, View,
 };
-use crate::bars::Scale;
+use crate::bars::BarScale;
 use crate::columns::{self, Column, Sort};
 
 /// Lines that a page has when the selection moves by one.
@@ -13,7 +14,7 @@ const OLDEST: u16 = 9;
 
 impl App {
     /// Carries out a command.
-    pub fn perform(&mut self, command: Command) -> Action {
+    pub fn perform(&mut self, command: ScreenCommand) -> Action {
         if let Some(action) = self.perform_on_messages(command) {
             return action;
         }
@@ -21,50 +22,56 @@ impl App {
             return action;
         }
         match command {
-            Command::Quit => return Action::Quit,
-            Command::Back => return self.back(),
-            Command::Help => self.toggle_help(),
-            Command::Palette => self.overlay = Some(Overlay::Palette(Input::default())),
-            Command::Filter => self.begin_filter(),
-            Command::Show(View::ByName) if self.view != View::ByName => self.show_by_name(),
-            Command::Show(view) => self.toggle(view),
-            Command::NextView => self.show(self.view.next()),
-            Command::PreviousView => self.show(self.view.previous()),
-            Command::Move(motion) => self.go(motion),
-            Command::Open => self.open(),
-            Command::Pause => self.pause(),
-            Command::NextWindow => self.set_window(self.window.next()),
-            Command::PreviousWindow => self.set_window(self.window.previous()),
-            Command::SetMark => self.set_mark(),
-            Command::NextPlot if self.view == View::Compare => self.comparing.next(),
-            Command::NextPlot => self.distribution.next(),
-            Command::MarkRow => self.mark_row(),
-            Command::NextSort => self.sort_by(self.sort.next(&self.columns.shown())),
-            Command::PreviousSort => self.sort_by(self.sort.previous(&self.columns.shown())),
-            Command::ReverseSort => self.sort_by(Sort { reverse: !self.sort.reverse, ..self.sort }),
-            Command::BarScale => self.scale = self.scale.next(),
-            Command::NextTheme => {
-                self.theme = self.theme.next();
-                self.chosen_theme = Some(self.theme);
-                self.say(format!("theme: {}", self.theme.name()));
+            ScreenCommand::Quit => return Action::Quit,
+            ScreenCommand::Back => return self.back(),
+            ScreenCommand::Help => self.toggle_help(),
+            ScreenCommand::Palette => self.overlay = Some(Overlay::Palette(TextInput::default())),
+            ScreenCommand::Filter => self.begin_filter(),
+            ScreenCommand::Show(View::ByName) if self.view != View::ByName => self.show_by_name(),
+            ScreenCommand::Show(view) => self.toggle(view),
+            ScreenCommand::NextView => self.show(self.view.next()),
+            ScreenCommand::PreviousView => self.show(self.view.previous()),
+            ScreenCommand::Move(motion) => self.go(motion),
+            ScreenCommand::Open => self.open(),
+            ScreenCommand::Pause => self.pause(),
+            ScreenCommand::NextWindow => self.set_window(self.figures.window.next()),
+            ScreenCommand::PreviousWindow => self.set_window(self.figures.window.previous()),
+            ScreenCommand::SetMark => self.set_mark(),
+            ScreenCommand::NextPlot if self.view == View::Compare => self.comparing.next(),
+            ScreenCommand::NextPlot => self.distribution.next(),
+            ScreenCommand::MarkRow => self.mark_row(),
+            ScreenCommand::NextSort => {
+                self.sort_by(self.rows.sort.next(&self.rows.columns.shown()))
             }
-            Command::Screenshot => return Action::Screenshot,
-            Command::Replay(control) => {
+            ScreenCommand::PreviousSort => {
+                self.sort_by(self.rows.sort.previous(&self.rows.columns.shown()))
+            }
+            ScreenCommand::ReverseSort => {
+                self.sort_by(Sort { reverse: !self.rows.sort.reverse, ..self.rows.sort })
+            }
+            ScreenCommand::BarScale => self.appearance.scale = self.appearance.scale.next(),
+            ScreenCommand::NextTheme => {
+                self.appearance.theme = self.appearance.theme.next();
+                self.appearance.chosen_theme = Some(self.appearance.theme);
+                self.say(format!("theme: {}", self.appearance.theme.name()));
+            }
+            ScreenCommand::Screenshot => return Action::Screenshot,
+            ScreenCommand::Replay(control) => {
                 if control == ReplayControl::Worst {
                     self.show(View::Messages);
                     self.messages.seeks_slowest = true;
                 }
-                return Action::Request(Request::Replay(control));
+                return Action::Request(ScreenRequest::Replay(control));
             }
-            Command::MuteRow => return self.mute_row(),
-            Command::Grouping => self.choose_grouping(),
-            Command::Columns => self.overlay = Some(Overlay::Columns(0)),
-            Command::NextList
-            | Command::EarlierMessage
-            | Command::LaterMessage
-            | Command::Export
-            | Command::CopyFilter => return Action::Ignore,
-            Command::Experiments => self.overlay = Some(Overlay::Experiments),
+            ScreenCommand::MuteRow => return self.mute_row(),
+            ScreenCommand::Grouping => self.choose_grouping(),
+            ScreenCommand::Columns => self.overlay = Some(Overlay::Columns(0)),
+            ScreenCommand::NextList
+            | ScreenCommand::EarlierMessage
+            | ScreenCommand::LaterMessage
+            | ScreenCommand::Export
+            | ScreenCommand::CopyFilter => return Action::Ignore,
+            ScreenCommand::Experiments => self.overlay = Some(Overlay::Experiments),
         }
         self.compare();
         Action::Redraw
@@ -81,10 +88,10 @@ impl App {
         }
         if self.view != View::Overview {
             self.view = View::Overview;
-        } else if self.filter.is_empty() {
+        } else if self.rows.filter.is_empty() {
             return Action::Quit;
         } else {
-            self.filter.clear();
+            self.rows.filter.clear();
             self.refresh();
         }
         Action::Redraw
@@ -97,7 +104,7 @@ impl App {
 
     fn begin_filter(&mut self) {
         let text = self.filter().to_owned();
-        self.overlay = Some(Overlay::Filter(Input { text: text.clone(), selected: 0 }, text));
+        self.overlay = Some(Overlay::Filter(TextInput { text: text.clone(), selected: 0 }, text));
     }
 
     /// Shows a view, or the overview if that view is already shown.
@@ -118,23 +125,23 @@ impl App {
     }
 
     fn pause(&mut self) {
-        self.paused = !self.paused;
-        if !self.paused {
-            for update in std::mem::take(&mut self.held) {
+        self.pause.is_on = !self.pause.is_on;
+        if !self.pause.is_on {
+            for update in std::mem::take(&mut self.pause.held) {
                 self.history.add(update);
             }
             self.refresh();
         }
     }
 
-    fn set_window(&mut self, window: wirelap_history::Window) {
-        self.window = window;
+    fn set_window(&mut self, window: wirelap_history::FigureWindow) {
+        self.figures.window = window;
         self.distribution.clear_span();
         self.refresh();
     }
 
     fn set_mark(&mut self) {
-        self.comparing.keep(&self.history, self.window);
+        self.comparing.keep(&self.history, self.figures.window);
         self.history.mark();
         self.refresh();
         self.say("baseline kept: the view \"compare\" shows what has changed since".into());
@@ -144,9 +151,9 @@ impl App {
     fn mark_row(&mut self) {
         let Some(id) = self.selected().map(|group| group.id) else { return };
         if self.is_marked(id) {
-            self.marked.retain(|marked| *marked != id);
+            self.rows.marked.retain(|marked| *marked != id);
         } else {
-            self.marked.push(id);
+            self.rows.marked.push(id);
         }
     }
 
@@ -154,12 +161,12 @@ impl App {
     fn mute_row(&self) -> Action {
         let Some(group) = self.selected() else { return Action::Ignore };
         let (name, mute) = (columns::name(group), !group.is_muted());
-        Action::Request(Request::Mute { group: group.id, name, mute })
+        Action::Request(ScreenRequest::Mute { group: group.id, name, mute })
     }
 
     /// Sorts by a column, or reverses the order if it is the one that the rows are sorted by.
     pub(crate) fn sort_toward(&mut self, column: Column) {
-        self.sort_by(self.sort.toward(column));
+        self.sort_by(self.rows.sort.toward(column));
     }
 
     /// Scrolls by so many lines, upwards if it is less than 0.
@@ -173,7 +180,7 @@ impl App {
     }
 
     fn sort_by(&mut self, sort: Sort) {
-        self.sort = sort;
+        self.rows.sort = sort;
         self.arrange();
     }
 
@@ -206,7 +213,7 @@ impl App {
 
     /// Scrolls the log, which has no selected row and more lines than other views.
     fn scroll_log(&mut self, motion: Motion) {
-        let lines = super::log::lines(self.history.log(), &self.filter).len();
+        let lines = super::log::lines(self.history.log(), &self.rows.filter).len();
         let last = crate::layout::count(lines.saturating_sub(1));
         let at = self.scroll.min(last);
         self.scroll = match motion {
@@ -221,9 +228,9 @@ impl App {
     }
 }
 
-impl Scale {
+impl BarScale {
     /// The other scale.
-    fn next(self) -> Scale {
-        if self == Scale::Share { Scale::Time } else { Scale::Share }
+    fn next(self) -> BarScale {
+        if self == BarScale::Share { BarScale::Time } else { BarScale::Share }
     }
 }

@@ -59,19 +59,19 @@ impl ProbePoint {
 
 /// Counts since the beginning.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+struct ProbeCounts {
     at: Nanos,
     events: [u64; Probe::ALL.len()],
     cpu: Nanos,
 }
 
-impl Counts {
-    fn of(snapshot: &Snapshot) -> Counts {
+impl ProbeCounts {
+    fn of(snapshot: &Snapshot) -> ProbeCounts {
         let mut events = [0; Probe::ALL.len()];
         for one in &snapshot.trust.reported {
             events[one.probe as usize] = one.events;
         }
-        Counts { at: snapshot.at, events, cpu: snapshot.trust.tracer.cpu_time }
+        ProbeCounts { at: snapshot.at, events, cpu: snapshot.trust.tracer.cpu_time }
     }
 }
 
@@ -79,13 +79,13 @@ impl Counts {
 #[derive(Clone, Debug, Default)]
 pub struct ProbeHistory {
     points: VecDeque<ProbePoint>,
-    last: Option<Counts>,
+    last: Option<ProbeCounts>,
 }
 
 impl ProbeHistory {
     /// Takes what a newer snapshot says.
     pub fn take(&mut self, snapshot: &Snapshot) {
-        let now = Counts::of(snapshot);
+        let now = ProbeCounts::of(snapshot);
         if now.at == Nanos(0) {
             return;
         }

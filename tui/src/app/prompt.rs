@@ -1,7 +1,7 @@
 //! The effects of keys while something covers the body: the palette, the filter.
 
 use super::keys::{self, Binding};
-use super::{Action, App, Command, Input, Overlay, View};
+use super::{Action, App, Overlay, ScreenCommand, TextInput, View};
 use crossterm::event::KeyCode;
 
 impl App {
@@ -23,7 +23,7 @@ impl App {
         }
     }
 
-    fn on_palette_key(&mut self, mut input: Input, key: KeyCode) -> Action {
+    fn on_palette_key(&mut self, mut input: TextInput, key: KeyCode) -> Action {
         let last = palette(self, &input.text).len().saturating_sub(1);
         match key {
             KeyCode::Esc => return Action::Redraw,
@@ -43,7 +43,7 @@ impl App {
     }
 
     /// The rows are filtered while the text is entered; Esc restores the filter from before.
-    fn on_filter_key(&mut self, mut input: Input, before: String, key: KeyCode) -> Action {
+    fn on_filter_key(&mut self, mut input: TextInput, before: String, key: KeyCode) -> Action {
         match key {
             KeyCode::Esc => *self.filter_mut() = before,
             KeyCode::Enter if self.view() == View::ByName => return self.ask_by_name(),
@@ -64,7 +64,9 @@ pub fn palette(app: &App, text: &str) -> Vec<&'static Binding> {
     let wanted: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
     let offered = keys::bindings(app).into_iter();
     offered
-        .filter(|binding| !matches!(binding.command, Command::Move(_) | Command::Palette))
+        .filter(|binding| {
+            !matches!(binding.command, ScreenCommand::Move(_) | ScreenCommand::Palette)
+        })
         .filter(|binding| {
             let words = binding.words.to_lowercase();
             wanted.iter().all(|wanted| words.contains(wanted))

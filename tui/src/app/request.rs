@@ -9,7 +9,7 @@ use wirelap_history::{Slice, Update};
 
 /// A request of the screen to the program around it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Request {
+pub enum ScreenRequest {
     /// Write the screen to files: as text and as SVG.
     Screenshot {
         /// The screen as text.
@@ -131,13 +131,13 @@ pub enum ReadShare {
 }
 
 /// The program around the screen: where updates come from, and who carries out requests.
-pub trait Source {
+pub trait UpdateSource {
     /// Hands out the updates since the last call, the oldest first. It is called every few hundred milliseconds, but not while the
     /// user has paused the screen.
     fn updates(&mut self, out: &mut dyn FnMut(Update));
 
     /// Carries out a request. Returns a sentence for the user: what was done, or why it could not be done and what helps.
-    fn request(&mut self, request: Request) -> String;
+    fn request(&mut self, request: ScreenRequest) -> String;
 
     /// The difference from the clock of the figures to the wall clock in nanoseconds, 0 if they are on the wall clock; `None` if it is
     /// not known.
@@ -185,12 +185,12 @@ pub trait Source {
 }
 
 /// Snapshots alone, of which nothing else is known and nothing can be asked.
-impl<F: FnMut() -> Arc<Snapshot>> Source for F {
+impl<F: FnMut() -> Arc<Snapshot>> UpdateSource for F {
     fn updates(&mut self, out: &mut dyn FnMut(Update)) {
         out(Update { snapshot: self(), slice: Slice::default() });
     }
 
-    fn request(&mut self, _: Request) -> String {
+    fn request(&mut self, _: ScreenRequest) -> String {
         "this cannot be done here".into()
     }
 }

@@ -11,11 +11,11 @@
 //! ```
 
 use super::{App, View};
-use crate::bars::Scale;
+use crate::bars::BarScale;
 use crate::columns::{Column, ColumnChoice, Sort};
 use crate::theme::Theme;
 use serde::{Deserialize, Serialize};
-use wirelap_history::Window;
+use wirelap_history::FigureWindow;
 
 /// The choices that the screen remembers from one start to the next. A field that is missing, or whose value is not known, is as
 /// usual, so that a file of another version is no failure.
@@ -56,15 +56,15 @@ impl ScreenState {
 impl App {
     /// The choices that are remembered until the next start.
     pub fn state(&self) -> ScreenState {
-        let columns = self.columns.shown().into_iter().map(|column| column.id().to_owned());
+        let columns = self.rows.columns.shown().into_iter().map(|column| column.id().to_owned());
         ScreenState {
             view: Some(self.view.name().into()),
-            window: Some(self.window.name().into()),
-            sort: self.sort.by.map(|column| column.id().into()),
-            reversed: self.sort.reverse,
-            columns: (!self.columns.is_usual()).then(|| columns.collect()),
-            bars: Some(self.scale.name().into()),
-            theme: self.chosen_theme.map(|theme| theme.name().into()),
+            window: Some(self.figures.window.name().into()),
+            sort: self.rows.sort.by.map(|column| column.id().into()),
+            reversed: self.rows.sort.reverse,
+            columns: (!self.rows.columns.is_usual()).then(|| columns.collect()),
+            bars: Some(self.appearance.scale.name().into()),
+            theme: self.appearance.chosen_theme.map(|theme| theme.name().into()),
         }
     }
 
@@ -77,19 +77,24 @@ impl App {
             self.view = view;
         }
         // A mark does not outlive the program, so nothing is since one.
-        let window = find(&Window::ALL, Window::name, state.window.as_ref());
-        self.window = window.filter(|window| *window != Window::SinceMark).unwrap_or_default();
+        let window = find(&FigureWindow::ALL, FigureWindow::name, state.window.as_ref());
+        self.figures.window =
+            window.filter(|window| *window != FigureWindow::SinceMark).unwrap_or_default();
         let by = state.sort.as_deref().and_then(Column::from_id);
-        self.sort = Sort { by, reverse: state.reversed };
+        self.rows.sort = Sort { by, reverse: state.reversed };
         if let Some(columns) = &state.columns {
-            self.columns = ColumnChoice::of_ids(columns.iter().map(String::as_str));
+            self.rows.columns = ColumnChoice::of_ids(columns.iter().map(String::as_str));
         }
-        if let Some(scale) = find(&[Scale::Share, Scale::Time], Scale::name, state.bars.as_ref()) {
-            self.scale = scale;
+        if let Some(scale) =
+            find(&[BarScale::Share, BarScale::Time], BarScale::name, state.bars.as_ref())
+        {
+            self.appearance.scale = scale;
         }
-        self.chosen_theme = state.theme.as_deref().and_then(Theme::from_name);
-        if let Some(theme) = self.chosen_theme.filter(|_| self.theme != Theme::NONE) {
-            self.theme = theme;
+        self.appearance.chosen_theme = state.theme.as_deref().and_then(Theme::from_name);
+        if let Some(theme) =
+            self.appearance.chosen_theme.filter(|_| self.appearance.theme != Theme::NONE)
+        {
+            self.appearance.theme = theme;
         }
         self.refresh();
     }
@@ -114,7 +119,7 @@ mod tests {
         again.restore(&ScreenState::from_text(&text).unwrap());
         assert_eq!(again.state(), app.state());
         assert_eq!((again.view(), again.sort()), (View::Why, app.sort()));
-        assert_eq!((again.theme(), again.scale()), (Theme::LIGHT, Scale::Time));
+        assert_eq!((again.theme(), again.scale()), (Theme::LIGHT, BarScale::Time));
         assert_eq!(again.columns().shown(), app.columns().shown());
     }
 
@@ -123,10 +128,10 @@ mod tests {
         let mut app = App::new();
         app.set_theme(Theme::LIGHT);
         press(&mut app, "mt");
-        assert_eq!(app.window(), Window::SinceMark);
+        assert_eq!(app.window(), FigureWindow::SinceMark);
         let mut again = App::new();
         again.restore(&app.state());
-        assert_eq!((again.window(), again.theme()), (Window::SinceStart, Theme::DARK));
+        assert_eq!((again.window(), again.theme()), (FigureWindow::SinceStart, Theme::DARK));
     }
 
     #[test]

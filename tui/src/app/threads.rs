@@ -3,7 +3,7 @@
 use super::command::Motion;
 use wirelap_correlate::snapshot::Group;
 use wirelap_events::Delivery;
-use wirelap_history::History;
+use wirelap_history::SessionHistory;
 
 /// The most messages that can be chosen: as many as the history keeps of a row, or more.
 const MESSAGES: usize = 512;
@@ -34,7 +34,7 @@ impl ThreadsState {
 
 /// The slowest messages of a row that were kept, the slowest first: those of the history, or, where only snapshots are known, those of
 /// the verdicts.
-pub fn slowest<'a>(history: &'a History, group: &'a Group) -> Vec<&'a Delivery> {
+pub fn slowest<'a>(history: &'a SessionHistory, group: &'a Group) -> Vec<&'a Delivery> {
     let kept = history.messages().slowest(group.id).map(|message| message.delivery.as_ref());
     let kept: Vec<&Delivery> = kept.take(MESSAGES).collect();
     if kept.is_empty() {

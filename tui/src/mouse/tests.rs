@@ -85,14 +85,14 @@ fn a_click_shows_a_view_and_a_key_of_the_last_line_is_given() {
 #[test]
 fn clicks_reach_lines_of_the_palette_and_of_the_columns() {
     let mut app = app(3);
-    app.perform(Command::Palette);
+    app.perform(ScreenCommand::Palette);
     for c in "pause".chars() {
         app.on_key(KeyCode::Char(c).into());
     }
     let pause = find(&app, "pause: the screen");
     click(&mut app, pause);
     assert!(app.is_paused() && app.overlay().is_none());
-    app.perform(Command::Columns);
+    app.perform(ScreenCommand::Columns);
     let p90 = find(&app, "90th percentile");
     click(&mut app, p90);
     assert!(!app.columns().shown().contains(&Column::P90));
@@ -108,14 +108,14 @@ fn the_wheel_moves_through_rows_and_scrolls_text() {
     wheel(&mut app, MouseEventKind::ScrollDown, (9, top + 1));
     wheel(&mut app, MouseEventKind::ScrollUp, (9, top + 1));
     assert_eq!(app.position(), 1);
-    app.perform(Command::Help);
+    app.perform(ScreenCommand::Help);
     wheel(&mut app, MouseEventKind::ScrollDown, (9, 9));
     assert_eq!((app.position(), app.scroll()), (1, 3));
-    app.perform(Command::Columns);
+    app.perform(ScreenCommand::Columns);
     wheel(&mut app, MouseEventKind::ScrollDown, (9, 9));
     assert_eq!(app.overlay(), Some(&Overlay::Columns(1)));
-    app.perform(Command::Back);
-    app.perform(Command::Move(Motion::First));
+    app.perform(ScreenCommand::Back);
+    app.perform(ScreenCommand::Move(Motion::First));
     assert_eq!(wheel(&mut app, MouseEventKind::Moved, (9, 9)), Action::Ignore);
 }
 
@@ -126,7 +126,7 @@ fn the_sentence_of_the_last_line_goes_with_the_next_click_and_not_with_its_own()
     let (_, top) = find(&app, "MIDDLEWARE");
     click(&mut app, (9, top + 2));
     assert_eq!(app.status(), None);
-    app.perform(Command::Palette);
+    app.perform(ScreenCommand::Palette);
     for c in "theme".chars() {
         app.on_key(KeyCode::Char(c).into());
     }

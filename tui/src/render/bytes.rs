@@ -27,7 +27,7 @@ use crate::{columns as rows, text};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use wirelap_correlate::snapshot::{Group, Holes, Unseen};
-use wirelap_report::{LegBytes, Overhead, PartsBytes};
+use wirelap_report::{LegBytes, PartsBytes, ReportedOverhead};
 
 /// Width of the parts where operations and holes are beside them, in columns.
 const PARTS_WIDTH: u16 = 106;
@@ -46,7 +46,7 @@ const BAR: usize = 60;
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let Some(group) = app.selected() else { return };
     let title = format!("bytes since start: {}", rows::name(group));
-    let overhead = Overhead::from(&group.overhead);
+    let overhead = ReportedOverhead::from(&group.overhead);
     if let Some([left, right]) = page::widths(area, PARTS_WIDTH, OPERATIONS_WIDTH) {
         let (mut parts, mut rest) = (Page::new(left, theme), Page::new(right, theme));
         by_part(&mut parts, group, &overhead);
@@ -62,14 +62,14 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
 }
 
 /// Bytes divided among the deliveries; a dash without deliveries.
-fn each(overhead: &Overhead, bytes: u64) -> String {
+fn each(overhead: &ReportedOverhead, bytes: u64) -> String {
     match overhead.deliveries {
         0 => text::NONE.into(),
         deliveries => text::number(bytes as f64 / deliveries as f64),
     }
 }
 
-fn by_part(page: &mut Page, group: &Group, overhead: &Overhead) {
+fn by_part(page: &mut Page, group: &Group, overhead: &ReportedOverhead) {
     if overhead.total_bytes == 0 {
         page.sentence(
             "No packet of this row was captured: nothing has been sent yet, or its messages use no socket, or the filters exclude \
@@ -93,7 +93,7 @@ fn by_part(page: &mut Page, group: &Group, overhead: &Overhead) {
 }
 
 /// The table of the parts, with a column for each of these legs.
-fn parts(page: &mut Page, overhead: &Overhead, legs: &[LegBytes]) {
+fn parts(page: &mut Page, overhead: &ReportedOverhead, legs: &[LegBytes]) {
     page.heading("by part");
     let heads: String = legs.iter().map(|leg| text::right(&leg_name(leg), LEG)).collect();
     columns(page, "PART", &heads);
@@ -122,7 +122,7 @@ fn columns(page: &mut Page, what: &str, more: &str) {
 }
 
 /// The bytes of each leg, all parts together.
-fn by_leg(page: &mut Page, overhead: &Overhead) {
+fn by_leg(page: &mut Page, overhead: &ReportedOverhead) {
     page.heading("by leg");
     columns(page, "LEG", "");
     let most = overhead.legs.iter().map(|leg| leg.total_bytes).max().unwrap_or_default();
@@ -132,7 +132,14 @@ fn by_leg(page: &mut Page, overhead: &Overhead) {
 }
 
 /// A row of a table of bytes. `most` are the bytes of the longest bar; 0 for no bar.
-fn line(page: &mut Page, name: &str, bytes: u64, overhead: &Overhead, more: &str, most: u64) {
+fn line(
+    page: &mut Page,
+    name: &str,
+    bytes: u64,
+    overhead: &ReportedOverhead,
+    more: &str,
+    most: u64,
+) {
     let share = bytes as f64 / overhead.total_bytes.max(1) as f64;
     let cells = format!(
         " {}{}{}{}{more}  ",
@@ -151,7 +158,7 @@ fn leg_name(leg: &LegBytes) -> String {
 }
 
 /// The figures of all bytes together.
-fn in_short(overhead: &Overhead) -> String {
+fn in_short(overhead: &ReportedOverhead) -> String {
     let mut out = format!(
         "{} in {} packets",
         text::bytes(overhead.total_bytes),
@@ -173,7 +180,7 @@ fn in_short(overhead: &Overhead) -> String {
 }
 
 /// The bytes by layer. Those of packets without data are in the layers of their headers.
-fn by_layer(page: &mut Page, overhead: &Overhead) {
+fn by_layer(page: &mut Page, overhead: &ReportedOverhead) {
     let layers = &overhead.layers_bytes;
     let rows = [
         ("payload", layers.payload),
@@ -193,7 +200,7 @@ fn by_layer(page: &mut Page, overhead: &Overhead) {
     }
 }
 
-fn by_operation(page: &mut Page, overhead: &Overhead) {
+fn by_operation(page: &mut Page, overhead: &ReportedOverhead) {
     if overhead.total_bytes == 0 {
         return;
     }
@@ -235,7 +242,7 @@ fn by_operation(page: &mut Page, overhead: &Overhead) {
     retransmissions(page, overhead);
 }
 
-fn retransmissions(page: &mut Page, overhead: &Overhead) {
+fn retransmissions(page: &mut Page, overhead: &ReportedOverhead) {
     let PartsBytes { retransmitted, repeats, .. } = overhead.parts_bytes;
     page.heading("sent again");
     if overhead.retransmissions == 0 && retransmitted == 0 && repeats == 0 {

@@ -21,7 +21,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use wirelap_correlate::snapshot::{Group, Process, Scheduling, SegmentStat, Summary, UnixClients};
-use wirelap_report::{Partial, View, words};
+use wirelap_report::{ReportedPartial, SeenFrom, words};
 
 /// Width of the segment table with its margin, in columns.
 const SEGMENTS_WIDTH: u16 = 44;
@@ -104,11 +104,12 @@ fn facts(app: &App, group: &Group, width: u16, theme: Theme) -> Vec<Line<'static
     if verdicts::is_known(&group.why) {
         add("why", &verdicts::line(&group.why));
     }
-    match View::of(group).and_then(View::why_no_latency) {
+    match SeenFrom::of(group).and_then(SeenFrom::why_no_latency) {
         Some(why) => add("one-way", &format!("– ({why})")),
         None => add("one-way", &summary(&group.one_way)),
     }
-    for (name, line) in group.partial.iter().flat_map(|seen| Partial::from(&**seen).lines()) {
+    for (name, line) in group.partial.iter().flat_map(|seen| ReportedPartial::from(&**seen).lines())
+    {
         add(name, &line);
     }
     add("sched gap", &summary(&group.sched_gap));
@@ -229,7 +230,7 @@ fn process(process: &Process) -> String {
     let scheduling = scheduling(&process.scheduling);
     let usage = text::unbroken(&usage);
     let unix = process.unix.as_ref().map(unix_clients).unwrap_or_default();
-    let place = wirelap_report::Process::from(process).runs_in();
+    let place = wirelap_report::ReportedProcess::from(process).runs_in();
     let place = place.map(|place| format!(", in {}", text::clean(&place))).unwrap_or_default();
     let (role, comm, pid) = (&process.role, &process.comm, process.pid.0);
     format!("{role} {comm} ({pid}): {usage}{place}{scheduling}{unix}")

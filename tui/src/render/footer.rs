@@ -1,7 +1,7 @@
 //! The last line: the answer to the last request, a text that is entered, or the keys.
 
 use crate::app::keys::{self, Binding};
-use crate::app::{App, Command, Overlay};
+use crate::app::{App, Overlay, ScreenCommand};
 use crate::layout::count;
 use crate::text;
 use crate::theme::Theme;
@@ -46,7 +46,7 @@ fn room(width: u16) -> usize {
 }
 
 /// The command whose key is at a position across the screen, while the keys are shown.
-pub fn command_at(app: &App, area: Rect, x: u16) -> Option<Command> {
+pub fn command_at(app: &App, area: Rect, x: u16) -> Option<ScreenCommand> {
     if app.status().is_some() || matches!(app.overlay(), Some(Overlay::Filter(..))) {
         return None;
     }

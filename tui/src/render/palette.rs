@@ -2,7 +2,7 @@
 
 use super::footer;
 use super::panel;
-use crate::app::{App, Input, palette};
+use crate::app::{App, TextInput, palette};
 use crate::layout::{split_top, window};
 use crate::text;
 use crate::theme::Theme;
@@ -15,7 +15,7 @@ use ratatui::widgets::Paragraph;
 const KEYS: usize = 9;
 
 /// Draws the palette in place of the body.
-pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, input: &Input, theme: Theme) {
+pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, input: &TextInput, theme: Theme) {
     let (title, rest) = split_top(area, 1);
     let (entry, body) = split_top(rest, 1);
     panel::rule(frame, title, "commands: words of what you want, ↑↓, ⏎; Esc closes", theme);

@@ -10,7 +10,7 @@
 
 use super::panel;
 use crate::app::App;
-use crate::bars::{self, Scale};
+use crate::bars::{self, BarScale};
 use crate::columns;
 use crate::layout::{LEGEND_LINES, count, split_top, window};
 use crate::text;
@@ -21,7 +21,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use wirelap_correlate::snapshot::{Group, SegmentStat};
 use wirelap_events::{Nanos, Segment};
-use wirelap_report::View;
+use wirelap_report::SeenFrom;
 
 /// Width of the median at a bar's end with the space before it, in columns.
 const MEDIAN: u16 = 8;
@@ -30,8 +30,8 @@ const MEDIAN: u16 = 8;
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let (title, body, legend) = parts(area);
     let what = match app.scale() {
-        Scale::Share => "where the time goes: share of each one-way latency",
-        Scale::Time => "where the time goes: bars as long as the median latency",
+        BarScale::Share => "where the time goes: share of each one-way latency",
+        BarScale::Time => "where the time goes: bars as long as the median latency",
     };
     panel::rule(frame, title, what, theme);
     let name_width = (area.width / 4).clamp(10, 32);
@@ -82,7 +82,7 @@ pub fn row_at(app: &App, area: Rect, y: u16) -> Option<usize> {
 
 /// Why a row has neither a bar nor latencies; `None` if it has, or has seen no message.
 fn why_no_bar(group: &Group) -> Option<String> {
-    let view = View::of(group).filter(|_| group.segments.is_empty())?;
+    let view = SeenFrom::of(group).filter(|_| group.segments.is_empty())?;
     Some(format!("{}: {}", view.in_words(), view.why_no_latency()?))
 }
 

@@ -14,6 +14,7 @@
 //!     1.50 s  stress-ng (991), 3,988 waits
 //! ```
 
+use super::page::Page;
 use super::panel;
 use crate::app::App;
 use crate::layout::split_top;
@@ -39,15 +40,15 @@ const STEPS: usize = 3;
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let Some(group) = app.selected() else { return };
     let (title, body) = split_top(area, 1);
-    let lines = lines(&group.why, usize::from(body.width), theme);
+    let lines = lines(&group.why, body.width, theme);
     let heading = format!("why: {}", columns::name(group));
     let heading = panel::scroll_title(&heading, lines.len(), body);
     panel::rule(frame, title, &heading, theme);
     panel::lines(frame, body, lines, app.scroll());
 }
 
-fn lines(why: &Why, width: usize, theme: Theme) -> Vec<Line<'static>> {
-    let mut page = Page { lines: Vec::new(), width, theme };
+fn lines(why: &Why, width: u16, theme: Theme) -> Vec<Line<'static>> {
+    let mut page = Page::new(width, theme);
     if !verdicts::is_known(why) {
         page.say(" ", "no message followed end to end yet", Style::new());
         return page.lines;
@@ -76,25 +77,8 @@ fn lines(why: &Why, width: usize, theme: Theme) -> Vec<Line<'static>> {
     page.lines
 }
 
-/// The panel's lines so far, and the width into which they are wrapped.
-struct Page {
-    lines: Vec<Line<'static>>,
-    width: usize,
-    theme: Theme,
-}
-
 impl Page {
-    /// Adds a text after a lead; its further lines are indented as far as its first.
-    fn say(&mut self, lead: &str, what: &str, style: Style) {
-        let at = text::width(lead);
-        let room = self.width.saturating_sub(at + 1);
-        for (index, line) in text::wrap(what, room).into_iter().enumerate() {
-            let lead = if index == 0 { lead.to_owned() } else { " ".repeat(at) };
-            self.lines.push(Line::styled(format!("{lead}{line}"), style));
-        }
-    }
-
-    fn heading(&mut self, what: &str) {
+    fn caption(&mut self, what: &str) {
         self.say(" ", what, self.theme.dim());
     }
 
@@ -133,7 +117,7 @@ impl Page {
     }
 
     fn tail(&mut self, tail: &Tail) {
-        self.heading(&format!(
+        self.caption(&format!(
             "the slowest {} ({} messages, {} or more) took {} longer:",
             tail_share(tail.share),
             text::exact(tail.messages),
@@ -174,7 +158,7 @@ impl Page {
 
     fn worst(&mut self, worst: &[WorstMessage]) {
         if !worst.is_empty() {
-            self.heading("the slowest messages:");
+            self.caption("the slowest messages:");
         }
         for message in worst.iter().take(WORST) {
             self.say("   ", &life(message), Style::new());
@@ -183,7 +167,7 @@ impl Page {
 
     fn holders(&mut self, why: &Why) {
         if !why.holders.is_empty() {
-            self.heading("had the CPU while others waited for it:");
+            self.caption("had the CPU while others waited for it:");
         }
         for holder in &why.holders {
             let name = verdicts::name(holder.task, holder.comm);

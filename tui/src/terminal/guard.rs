@@ -21,20 +21,20 @@ const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 /// Longest wait for a terminal that does not read the bytes that restore it.
 const RESTORE_WAIT: Duration = Duration::from_millis(500);
 
-type Hook = Box<dyn Fn(&panic::PanicHookInfo<'_>) + Sync + Send + 'static>;
+type PanicHook = Box<dyn Fn(&panic::PanicHookInfo<'_>) + Sync + Send + 'static>;
 
 /// The terminal in raw mode on its alternate screen. Dropping this restores it; a panic hook restores it before the
 /// panic's message is printed.
 pub struct Screen {
     panicked: Arc<AtomicBool>,
-    previous: Arc<Hook>,
+    previous: Arc<PanicHook>,
 }
 
 impl Screen {
     /// Installs the panic hook.
     pub fn begin() -> Screen {
         let panicked = Arc::new(AtomicBool::new(false));
-        let previous: Arc<Hook> = Arc::new(panic::take_hook());
+        let previous: Arc<PanicHook> = Arc::new(panic::take_hook());
         let (flag, next) = (Arc::clone(&panicked), Arc::clone(&previous));
         panic::set_hook(Box::new(move |info| {
             restore();

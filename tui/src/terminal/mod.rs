@@ -2,7 +2,7 @@
 
 mod guard;
 
-use crate::app::{Action, App, Request, ScreenState, Source};
+use crate::app::{Action, App, ScreenRequest, ScreenState, UpdateSource};
 use crate::{Theme, picture, render};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -18,7 +18,7 @@ use wirelap_process::stdio::{BackgroundWriter, Terminals, wait_for_input};
 
 /// The options of [`run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct ScreenOptions {
     /// Time between two snapshots; 250 ms by default.
     pub refresh: Duration,
     /// Colours; [`Theme::from_env`] by default.
@@ -27,9 +27,9 @@ pub struct Options {
     pub mouse: bool,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { refresh: Duration::from_millis(250), theme: Theme::from_env(), mouse: true }
+impl Default for ScreenOptions {
+    fn default() -> ScreenOptions {
+        ScreenOptions { refresh: Duration::from_millis(250), theme: Theme::from_env(), mouse: true }
     }
 }
 
@@ -72,15 +72,15 @@ const RESIZE_LOOK: Duration = Duration::from_micros(50);
 
 /// Shows the screen until the user leaves or `should_stop` returns true. Blocks.
 ///
-/// `source` hands out updates. It is asked every [`Options::refresh`] from the calling thread, also while the user has paused the screen.
+/// `source` hands out updates. It is asked every [`ScreenOptions::refresh`] from the calling thread, also while the user has paused the screen.
 /// `should_stop` is called at least every 50 ms; a signal handler may set the flag that it reads.
 ///
 /// # Errors
 /// [`TuiError::NotATerminal`] is returned before anything was changed, the other errors after the terminal was
 /// restored. The terminal is also restored when `source` panics.
 pub fn run(
-    options: Options,
-    source: &mut dyn Source,
+    options: ScreenOptions,
+    source: &mut dyn UpdateSource,
     should_stop: &dyn Fn() -> bool,
 ) -> Result<ScreenEnd, TuiError> {
     if !(io::stdout().is_terminal() && io::stdin().is_terminal()) {
@@ -97,8 +97,8 @@ pub fn run(
 }
 
 fn show(
-    options: Options,
-    source: &mut dyn Source,
+    options: ScreenOptions,
+    source: &mut dyn UpdateSource,
     should_stop: &dyn Fn() -> bool,
     terminals: Terminals,
 ) -> Result<ScreenEnd, TuiError> {
@@ -118,8 +118,8 @@ fn show(
 fn drive(
     terminal: &mut Terminal<CrosstermBackend<FrameBuffer<'_>>>,
     screen: &Screen,
-    options: Options,
-    source: &mut dyn Source,
+    options: ScreenOptions,
+    source: &mut dyn UpdateSource,
     should_stop: &dyn Fn() -> bool,
     terminals: Terminals,
 ) -> Result<ScreenEnd, TuiError> {
@@ -149,8 +149,8 @@ fn react(
     app: &mut App,
     terminal: &mut Terminal<CrosstermBackend<FrameBuffer<'_>>>,
     screen: &Screen,
-    options: Options,
-    source: &mut dyn Source,
+    options: ScreenOptions,
+    source: &mut dyn UpdateSource,
     should_stop: &dyn Fn() -> bool,
     terminals: Terminals,
 ) -> Result<ScreenEnd, TuiError> {
@@ -210,7 +210,7 @@ fn draw(terminal: &mut Terminal<CrosstermBackend<FrameBuffer<'_>>>, app: &App) -
 }
 
 /// Takes the updates since the last call. Returns whether the screen has to be drawn again.
-fn take_updates(app: &mut App, source: &mut dyn Source) -> bool {
+fn take_updates(app: &mut App, source: &mut dyn UpdateSource) -> bool {
     let mut has_updates = source.has_restarted();
     if has_updates {
         app.restart();
@@ -244,8 +244,8 @@ fn copy(to: &mut impl Write, text: &str) -> io::Result<()> {
 }
 
 /// The request to write the screen to files.
-fn screenshot(app: &App, size: Size) -> Request {
-    Request::Screenshot { text: picture::text(app, size), svg: picture::svg(app, size) }
+fn screenshot(app: &App, size: Size) -> ScreenRequest {
+    ScreenRequest::Screenshot { text: picture::text(app, size), svg: picture::svg(app, size) }
 }
 
 /// Waits for one input event and lets the app react to it.

@@ -8,7 +8,7 @@ use ratatui::backend::TestBackend;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wirelap_events::{Delivery, Nanos, Offset, Segment};
-use wirelap_history::{Message, MessageFate, Slice, Update};
+use wirelap_history::{KeptMessage, MessageFate, Slice, Update};
 use wirelap_test_pipeline::deliveries::{self, MadeUp};
 use wirelap_test_pipeline::snapshots;
 use wirelap_tui::{App, Theme, render};
@@ -16,14 +16,14 @@ use wirelap_tui::{App, Theme, render};
 /// Columns of the facts beside the waterfall.
 const FACTS: usize = SIZE.0 as usize * 2 / 5;
 
-fn message(made: MadeUp) -> Message {
+fn message(made: MadeUp) -> KeptMessage {
     let one_way = made.delivery.one_way();
     let delivery = Arc::new(made.delivery);
-    Message { delivery, one_way, cause: made.cause, fate: MessageFate::Delivered }
+    KeptMessage { delivery, one_way, cause: made.cause, fate: MessageFate::Delivered }
 }
 
 /// The lines of the screen with the messages of the brokered row, after these keys.
-fn screen(messages: Vec<Message>, keys: &[KeyCode]) -> Vec<String> {
+fn screen(messages: Vec<KeptMessage>, keys: &[KeyCode]) -> Vec<String> {
     let mut app = App::new();
     let snapshot = Arc::new(snapshots::five(83));
     app.take(Update { snapshot, slice: Slice { messages, ..Slice::default() } });
@@ -91,7 +91,7 @@ fn assert_waterfall(lines: &[String], delivery: &Delivery) {
     assert!(expected.is_empty(), "not shown: {expected:?}");
 }
 
-fn assert_facts(facts: &BTreeMap<String, String>, message: &Message) {
+fn assert_facts(facts: &BTreeMap<String, String>, message: &KeptMessage) {
     let delivery = &message.delivery;
     let place = format!("{:?}", delivery.message);
     let show = |shown: Figure, number: u64| assert_shows(&place, shown, number as f64);
@@ -142,10 +142,10 @@ fn assert_facts(facts: &BTreeMap<String, String>, message: &Message) {
 
 #[test]
 fn each_figure_of_the_list_is_in_its_delivery() {
-    let messages: Vec<Message> = deliveries::all().into_iter().map(message).collect();
+    let messages: Vec<KeptMessage> = deliveries::all().into_iter().map(message).collect();
     let lines = screen(messages.clone(), &[]);
     let since = snapshots::five(83).since;
-    let mut slowest: Vec<&Message> = messages.iter().collect();
+    let mut slowest: Vec<&KeptMessage> = messages.iter().collect();
     slowest.sort_by_key(|message| std::cmp::Reverse(message.one_way));
     let rows = lines.iter().skip_while(|line| !line.contains("SINCE START")).skip(1);
     let rows = rows.take_while(|line| !cut(line, 2, 14).is_empty());

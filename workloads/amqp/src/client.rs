@@ -3,8 +3,8 @@
 //! Messages go to the exchange `amq.topic`, which every broker has, with the topic as their routing key. Each subscriber has
 //! a queue of its own; those that share a subscription share a queue.
 
-use crate::confirms::Confirms;
-use crate::settings::{Settings, routing_key};
+use crate::confirms::PendingConfirms;
+use crate::settings::{AmqpSettings, routing_key};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use futures_util::{FutureExt, StreamExt};
 use lapin::message::Delivery;
@@ -26,7 +26,7 @@ use wirelap_contract::Spec;
 use wirelap_events::Nanos;
 use wirelap_harness::clock;
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{self, Facts, Handler, Link, Opened, Outlet, Topics};
+use wirelap_harness::link::{self, Facts, Handler, Link, Opened, Outlet, RoleTopics};
 use wirelap_harness::pump::{Pump, TICK};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
@@ -49,12 +49,12 @@ struct AmqpLink {
 }
 
 /// The other end of the connection.
-struct Broker {
+struct BrokerConnection {
     address: SocketAddr,
     status: ConnectionStatus,
 }
 
-impl Broker {
+impl BrokerConnection {
     /// Replaces the error of a call on a lost connection, which each call words in its own way. The status may say that the
     /// connection is lost only after the call that met the error has failed.
     fn explain(&self, error: anyhow::Error) -> anyhow::Error {
@@ -68,22 +68,22 @@ impl Broker {
 
 struct AmqpOutlet {
     pump: Pump,
-    broker: Broker,
+    broker: BrokerConnection,
     channel: Channel,
     prefetch: u16,
     routing_key: ShortString,
-    confirms: Option<Confirms>,
+    confirms: Option<PendingConfirms>,
 }
 
 pub fn open(
     spec: &Spec,
-    settings: Settings,
+    settings: AmqpSettings,
     handler: Option<Handler>,
     control: &Control,
 ) -> Result<Opened> {
     let address = link::resolve(&spec.endpoint)?;
     let pump = Pump::new(true, control)?;
-    let topics = Topics::of(spec);
+    let topics = RoleTopics::of(spec);
     let connection = pump.drive(connect(address))??;
     let channel = pump.drive(async { connection.create_channel().await })??;
     let incoming = match &topics.incoming {
@@ -93,14 +93,14 @@ pub fn open(
     let confirms = match &topics.outgoing {
         Some(_) if settings.confirms => {
             pump.drive(channel.confirm_select(ConfirmSelectOptions::default()))??;
-            Some(Confirms::new(spec.payload))
+            Some(PendingConfirms::new(spec.payload))
         }
         _ => None,
     };
     let facts = facts(settings, address, &connection, confirms.as_ref());
     let key = routing_key(topics.outgoing.as_deref().unwrap_or_default());
     let routing_key = short(&key)?;
-    let broker = Broker { address, status: connection.status().clone() };
+    let broker = BrokerConnection { address, status: connection.status().clone() };
     let prefetch = settings.prefetch;
     let outlet = AmqpOutlet { pump, broker, channel, prefetch, routing_key, confirms };
     let (batch, acks) = (Vec::with_capacity(BATCH), settings.acks);
@@ -133,8 +133,8 @@ async fn connect(address: SocketAddr) -> Result<Connection> {
 async fn subscribe(
     channel: &Channel,
     topic: &str,
-    topics: &Topics,
-    settings: Settings,
+    topics: &RoleTopics,
+    settings: AmqpSettings,
 ) -> Result<Consumer> {
     let key = routing_key(topic);
     // The queue goes with its last consumer. One with a name can be shared; the broker names the others.
@@ -157,10 +157,10 @@ async fn subscribe(
 }
 
 fn facts(
-    settings: Settings,
+    settings: AmqpSettings,
     address: SocketAddr,
     connection: &Connection,
-    confirms: Option<&Confirms>,
+    confirms: Option<&PendingConfirms>,
 ) -> Facts {
     let facts = Facts::at(address)
         .version("lapin", env!("WIRELAP_LAPIN"))

@@ -13,17 +13,17 @@ const UNCONFIRMED_BYTES: usize = 4 << 20;
 const UNCONFIRMED_MESSAGES: usize = 1000;
 
 /// The confirms that are still to come, the oldest first.
-pub struct Confirms {
+pub struct PendingConfirms {
     /// Number of messages that may be without confirm.
     pub window: usize,
     waiting: RefCell<VecDeque<PublisherConfirm>>,
 }
 
-impl Confirms {
+impl PendingConfirms {
     /// For messages of this size.
-    pub fn new(payload: usize) -> Confirms {
+    pub fn new(payload: usize) -> PendingConfirms {
         let window = (UNCONFIRMED_BYTES / payload).clamp(2, UNCONFIRMED_MESSAGES);
-        Confirms { window, waiting: RefCell::default() }
+        PendingConfirms { window, waiting: RefCell::default() }
     }
 
     /// Adds that of a message. Waits when too many are missing.

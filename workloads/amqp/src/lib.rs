@@ -7,18 +7,18 @@ mod server;
 mod settings;
 
 use anyhow::{Result, bail};
-use settings::{ACKS, CONFIRMS, MAX_PAYLOAD, PREFETCH, Settings};
+use settings::{ACKS, AmqpSettings, CONFIRMS, MAX_PAYLOAD, PREFETCH};
 use wirelap_contract::{About, LinkTransport, Scaling, Spec};
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{Family, Handler, Opened};
 
 /// The middleware `amqp`.
-pub struct Amqp;
+pub struct AmqpWorkload;
 
-impl Family for Amqp {
+impl Family for AmqpWorkload {
     fn about(&self) -> About {
         let about = "AMQP 0-9-1 through RabbitMQ (lapin)";
-        let default = Settings::default();
+        let default = AmqpSettings::default();
         About::new("amqp", about, MAX_PAYLOAD, &[LinkTransport::Tcp])
             .scaling(Scaling::BROKERED)
             .broker(server::NAME, server::availability())
@@ -28,7 +28,7 @@ impl Family for Amqp {
     }
 
     fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
-        client::open(spec, Settings::of(spec)?, handler, control)
+        client::open(spec, AmqpSettings::of(spec)?, handler, control)
     }
 
     fn serve(&self, spec: &Spec, control: &Control) -> Result<()> {

@@ -12,7 +12,7 @@ pub const PREFETCH: &str = "prefetch";
 
 /// Settings of `--set`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct AmqpSettings {
     /// The broker confirms each message.
     pub confirms: bool,
     /// The consumer acknowledges its deliveries.
@@ -21,15 +21,15 @@ pub struct Settings {
     pub prefetch: u16,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings { confirms: true, acks: true, prefetch: 1000 }
+impl Default for AmqpSettings {
+    fn default() -> AmqpSettings {
+        AmqpSettings { confirms: true, acks: true, prefetch: 1000 }
     }
 }
 
-impl Settings {
-    pub fn of(spec: &Spec) -> Result<Settings> {
-        let mut settings = Settings::default();
+impl AmqpSettings {
+    pub fn of(spec: &Spec) -> Result<AmqpSettings> {
+        let mut settings = AmqpSettings::default();
         settings.confirms = flag(spec, CONFIRMS, settings.confirms)?;
         settings.acks = flag(spec, ACKS, settings.acks)?;
         if let Some(told) = spec.set_value(PREFETCH) {
@@ -60,9 +60,9 @@ mod tests {
     use super::*;
     use wirelap_contract::Role;
 
-    fn told(name: &str, value: &str) -> Result<Settings> {
+    fn told(name: &str, value: &str) -> Result<AmqpSettings> {
         let set = vec![(name.to_owned(), value.to_owned())];
-        Settings::of(&Spec { set, ..Spec::new(Role::Pub, "amqp") })
+        AmqpSettings::of(&Spec { set, ..Spec::new(Role::Pub, "amqp") })
     }
 
     #[test]

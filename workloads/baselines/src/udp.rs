@@ -44,7 +44,8 @@ impl Family for Udp {
             .context("cannot set the receive buffer")?;
         let endpoint = socket.peer_addr().or_else(|_| socket.local_addr())?;
         let connected = !link::listens(spec.role);
-        let wire = Wire { socket, connected, sender: Cell::new(None), control: control.clone() };
+        let wire =
+            UdpOutlet { socket, connected, sender: Cell::new(None), control: control.clone() };
         Ok(Box::new(UdpLink { wire, handler, endpoint, buffer: vec![0; MAX_PAYLOAD] }))
     }
 }
@@ -60,13 +61,13 @@ fn connect(address: SocketAddr) -> std::io::Result<UdpSocket> {
 }
 
 struct UdpLink {
-    wire: Wire,
+    wire: UdpOutlet,
     handler: Option<Handler>,
     endpoint: SocketAddr,
     buffer: Vec<u8>,
 }
 
-struct Wire {
+struct UdpOutlet {
     socket: UdpSocket,
     connected: bool,
     /// Peer that an unconnected socket answers: the sender of the last datagram.
@@ -74,7 +75,7 @@ struct Wire {
     control: Control,
 }
 
-impl Wire {
+impl UdpOutlet {
     fn send(&self, payload: &[u8]) -> std::io::Result<usize> {
         match self.sender.get() {
             Some(sender) if !self.connected => self.socket.send_to(payload, sender),
@@ -83,7 +84,7 @@ impl Wire {
     }
 }
 
-impl Outlet for Wire {
+impl Outlet for UdpOutlet {
     fn publish(&self, payload: &[u8]) -> Result<()> {
         loop {
             match self.send(payload) {

@@ -1,7 +1,7 @@
 //! The description of a middleware by its folder in `wirelap-workload`. `wirelap-workload list` prints the descriptions, and
 //! `wirelap` knows nothing else about middlewares.
 
-use crate::{LinkTransport, Role, Subscription, Topology};
+use crate::{LinkTransport, Role, SubscribedTopics, WorkloadTopology};
 use serde::{Deserialize, Serialize};
 
 /// The description of a middleware.
@@ -22,7 +22,7 @@ pub struct About {
     /// Availability of the middleware's programs.
     pub available: Availability,
     /// The settings that `--set` accepts for it.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<WorkloadSetting>,
     /// Kind of programs that make its messages.
     pub kind: WorkloadKind,
     /// True if it can send at a given rate.
@@ -116,7 +116,7 @@ impl Availability {
 
 /// A setting of a library or broker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Setting {
+pub struct WorkloadSetting {
     /// The name in the library, e.g. `linger.ms`.
     pub name: String,
     /// The value if it is not set.
@@ -153,17 +153,18 @@ impl About {
     ///
     /// # Errors
     /// It cannot; the text is a message for the user.
-    pub fn check_topology(&self, topology: Topology) -> Result<(), String> {
-        let Topology { publishers, subscribers, topics, subscription, handles, .. } = topology;
+    pub fn check_topology(&self, topology: WorkloadTopology) -> Result<(), String> {
+        let WorkloadTopology { publishers, subscribers, topics, subscription, handles, .. } =
+            topology;
         let Scaling { publishers: p, subscribers: s, topics: k, wildcards, shared, handles: h } =
             self.scaling;
         let wanted = [
             (publishers > 1 && !p, "several publishers"),
             (subscribers > 1 && !s, "several subscribers"),
             (topics > 1 && !k, "several topics"),
-            (subscription == Subscription::Shared && !shared, "shared subscriptions"),
+            (subscription == SubscribedTopics::Shared && !shared, "shared subscriptions"),
             (
-                topics > 1 && subscription != Subscription::Own && !wildcards,
+                topics > 1 && subscription != SubscribedTopics::Own && !wildcards,
                 "subscriptions to all topics",
             ),
             (handles.is_some() && !h, "publishers in threads of their own"),
@@ -198,7 +199,7 @@ impl About {
     )]
     pub fn setting(mut self, name: &str, default: impl ToString, about: &str) -> About {
         let default = default.to_string();
-        self.settings.push(Setting { name: name.into(), default, about: about.into() });
+        self.settings.push(WorkloadSetting { name: name.into(), default, about: about.into() });
         self
     }
 

@@ -4,7 +4,7 @@
 //! The life of a workload process:
 //!
 //! 1. The process is started with the arguments of a [`Spec`].
-//! 2. The process prints `READY {json}` ([`Ready`]) when it can do its work: the broker listens, the
+//! 2. The process prints `READY {json}` ([`ReadyLine`]) when it can do its work: the broker listens, the
 //!    subscriber's subscription is in force, the publisher is connected and (peer to peer) matched.
 //! 3. A `pub` or `ping` then waits for the line `GO` on stdin. The other roles start at once.
 //! 4. The process prints `DONE {json}` ([`Done`]) and exits with status 0 when its work is done, when it gets SIGTERM or SIGINT, or
@@ -17,9 +17,9 @@ pub mod spec;
 pub mod topology;
 pub mod truth;
 
-pub use about::{About, Availability, Scaling, Setting, WorkloadKind};
-pub use lines::{Done, LineError, Ready, RttSummary};
-pub use spec::{History, LinkReliability, LinkTransport, Role, Spec};
-pub use topology::{Handles, Subscription, Topology};
+pub use about::{About, Availability, Scaling, WorkloadKind, WorkloadSetting};
+pub use lines::{Done, LineError, ReadyLine, RttSummary};
+pub use spec::{DdsHistory, LinkReliability, LinkTransport, Role, Spec};
+pub use topology::{Handles, SubscribedTopics, WorkloadTopology};
 pub use truth::{TruthError, TruthKind, TruthReader, TruthRecord, TruthWriter};
 pub use wirelap_events::stamp::{STAMP_BYTES, Stamp};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// `READY {json}`: the process can do its work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ready {
+pub struct ReadyLine {
     /// The process id; that of the child if the broker runs as a child process.
     pub pid: u32,
     /// The address that the process listens on or is connected to, with the real port; empty for DDS.
@@ -72,7 +72,7 @@ pub enum LineError {
     },
 }
 
-impl Ready {
+impl ReadyLine {
     /// The first word of the line.
     pub const WORD: &'static str = "READY";
 
@@ -85,7 +85,7 @@ impl Ready {
     ///
     /// # Errors
     /// The JSON of the line is not valid.
-    pub fn from_line(line: &str) -> Result<Option<Ready>, LineError> {
+    pub fn from_line(line: &str) -> Result<Option<ReadyLine>, LineError> {
         from_line(Self::WORD, line)
     }
 }
@@ -130,20 +130,20 @@ mod tests {
 
     #[test]
     fn lines_round_trip() {
-        let ready = Ready {
+        let ready = ReadyLine {
             pid: 7,
             endpoint: "127.0.0.1:1883".into(),
             versions: [("rumqttd".into(), "0.20.0".into())].into(),
             settings: BTreeMap::new(),
         };
-        assert_eq!(Ready::from_line(&ready.to_line()).unwrap(), Some(ready));
+        assert_eq!(ReadyLine::from_line(&ready.to_line()).unwrap(), Some(ready));
         let done = Done { sent: Some(3), rtt: Some(RttSummary::default()), ..Done::default() };
         assert_eq!(Done::from_line(&done.to_line()).unwrap(), Some(done));
     }
 
     #[test]
     fn other_lines_are_told_apart_from_broken_ones() {
-        assert_eq!(Ready::from_line("hello").unwrap(), None);
-        assert!(Ready::from_line("READY {").is_err());
+        assert_eq!(ReadyLine::from_line("hello").unwrap(), None);
+        assert!(ReadyLine::from_line("READY {").is_err());
     }
 }

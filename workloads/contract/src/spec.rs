@@ -1,6 +1,6 @@
 //! The command line of one workload process.
 
-use crate::topology::{Topology, name};
+use crate::topology::{WorkloadTopology, name};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -49,7 +49,7 @@ pub enum LinkReliability {
 
 /// The history of DDS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
-pub enum History {
+pub enum DdsHistory {
     /// Keep the last message of an instance.
     KeepLast,
     /// Keep all until every reader has them.
@@ -66,6 +66,7 @@ pub enum LinkTransport {
     Udp,
 }
 
+// A field for each option.
 /// The command line of a workload process.
 #[derive(Clone, Debug, PartialEq, Args)]
 // With arguments flattened into it, the group would have no member that tells whether there is a spec at all.
@@ -97,7 +98,7 @@ pub struct Spec {
 
     /// How many clients there are, and on which topics.
     #[command(flatten)]
-    pub topology: Topology,
+    pub topology: WorkloadTopology,
 
     /// The number of the client among those of its process.
     #[arg(skip)]
@@ -155,7 +156,7 @@ pub struct Spec {
 
     /// DDS history [default: as in published comparisons].
     #[arg(long, value_enum)]
-    pub history: Option<History>,
+    pub history: Option<DdsHistory>,
 
     /// A setting of the library or broker, e.g. `linger.ms=5`; may be given several times.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
@@ -188,7 +189,7 @@ impl Spec {
             broker: None,
             apache: false,
             topic: "wirelap/data".into(),
-            topology: Topology::default(),
+            topology: WorkloadTopology::default(),
             client: 0,
             payload: 64,
             rate: None,
@@ -284,7 +285,7 @@ pub fn setting(text: &str) -> Result<(String, String), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{Handles, Subscription};
+    use crate::topology::{Handles, SubscribedTopics};
     use clap::Parser;
 
     #[derive(Parser)]
@@ -313,13 +314,13 @@ mod tests {
             nodelay: false,
             transport: Some(LinkTransport::Udp),
             reliability: Some(LinkReliability::BestEffort),
-            history: Some(History::KeepAll),
-            topology: Topology {
+            history: Some(DdsHistory::KeepAll),
+            topology: WorkloadTopology {
                 publishers: 5,
                 subscribers: 1000,
                 topics: 3,
                 connections: 9,
-                subscription: Subscription::Shared,
+                subscription: SubscribedTopics::Shared,
                 handles: Some(Handles::Own),
             },
             set: vec![("linger.ms".into(), "5".into()), ("x".into(), "a=b".into())],

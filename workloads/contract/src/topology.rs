@@ -16,7 +16,7 @@ const MOST_THREADS: u32 = 64;
 /// The topics of a subscriber.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Subscription {
+pub enum SubscribedTopics {
     /// Subscriber s has topic s mod K.
     #[default]
     Own,
@@ -38,7 +38,7 @@ pub enum Handles {
 
 /// How many clients there are, and on which topics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Args)]
-pub struct Topology {
+pub struct WorkloadTopology {
     /// Publishers of a `pub`, each with a connection of its own; they send in turn.
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub publishers: u32,
@@ -57,30 +57,30 @@ pub struct Topology {
 
     /// The topics of each subscriber.
     #[arg(long, value_enum, default_value = "own")]
-    pub subscription: Subscription,
+    pub subscription: SubscribedTopics,
 
     /// Publish from a thread for each publisher, each with a connection of its own or all with a shared one.
     #[arg(long, value_enum)]
     pub handles: Option<Handles>,
 }
 
-impl Default for Topology {
-    fn default() -> Topology {
-        Topology {
+impl Default for WorkloadTopology {
+    fn default() -> WorkloadTopology {
+        WorkloadTopology {
             publishers: 1,
             subscribers: 1,
             topics: 1,
             connections: 0,
-            subscription: Subscription::Own,
+            subscription: SubscribedTopics::Own,
             handles: None,
         }
     }
 }
 
-impl Topology {
+impl WorkloadTopology {
     /// True if there is one publisher and one subscriber.
     pub fn is_pair(self) -> bool {
-        self == Topology { subscription: self.subscription, ..Topology::default() }
+        self == WorkloadTopology { subscription: self.subscription, ..WorkloadTopology::default() }
     }
 
     /// The connections of all publishers.
@@ -102,7 +102,7 @@ impl Topology {
     /// # Errors
     /// The numbers do not go together; the text is a message for the user.
     pub fn check(self) -> Result<(), String> {
-        let Topology { publishers, subscribers, topics, subscription, handles, .. } = self;
+        let WorkloadTopology { publishers, subscribers, topics, subscription, handles, .. } = self;
         let numbers =
             [("--publishers", publishers), ("--subscribers", subscribers), ("--topics", topics)];
         if let Some((name, _)) = numbers.iter().find(|(_, number)| *number == 0) {
@@ -113,7 +113,7 @@ impl Topology {
                 "--topics {topics}: each publisher has one topic, so there are at most as many as publishers ({publishers})"
             ));
         }
-        if subscription == Subscription::Own && topics > subscribers {
+        if subscription == SubscribedTopics::Own && topics > subscribers {
             return Err(format!(
                 "--topics {topics}: with one topic each, there are at most as many as subscribers ({subscribers}); with \
                  --subscription all or shared, they have all topics"
@@ -144,23 +144,23 @@ impl Topology {
     /// The topics of a subscriber.
     pub fn topics_of_subscriber(self, subscriber: u32) -> std::ops::Range<u32> {
         match self.subscription {
-            Subscription::Own => {
+            SubscribedTopics::Own => {
                 let topic = subscriber % self.topics.max(1);
                 topic..topic + 1
             }
-            Subscription::All | Subscription::Shared => 0..self.topics,
+            SubscribedTopics::All | SubscribedTopics::Shared => 0..self.topics,
         }
     }
 
     /// Number of deliveries of a message on a topic.
     pub fn copies(self, topic: u32) -> u64 {
         match self.subscription {
-            Subscription::Own => {
+            SubscribedTopics::Own => {
                 let (topics, subscribers) = (self.topics.max(1), self.subscribers);
                 u64::from(subscribers / topics + u32::from(topic < subscribers % topics))
             }
-            Subscription::All => self.subscribers.into(),
-            Subscription::Shared => 1,
+            SubscribedTopics::All => self.subscribers.into(),
+            SubscribedTopics::Shared => 1,
         }
     }
 
@@ -186,7 +186,7 @@ impl Topology {
 
     /// The arguments that give this topology when they are parsed.
     pub fn to_args(self) -> Vec<OsString> {
-        let defaults = Topology::default();
+        let defaults = WorkloadTopology::default();
         let mut args: Vec<OsString> = Vec::new();
         let mut flag = |name: &str, value: String| args.extend([name.into(), value.into()]);
         if self.publishers != defaults.publishers {
@@ -225,15 +225,26 @@ pub fn choices<V: ValueEnum>() -> Vec<(String, V)> {
 mod tests {
     use super::*;
 
-    fn of(publishers: u32, subscribers: u32, topics: u32, subscription: Subscription) -> Topology {
-        Topology { publishers, subscribers, topics, subscription, ..Topology::default() }
+    fn of(
+        publishers: u32,
+        subscribers: u32,
+        topics: u32,
+        subscription: SubscribedTopics,
+    ) -> WorkloadTopology {
+        WorkloadTopology {
+            publishers,
+            subscribers,
+            topics,
+            subscription,
+            ..WorkloadTopology::default()
+        }
     }
 
     /// The deliveries of a message, counted subscriber by subscriber.
-    fn counted(topology: Topology, messages: u64) -> u64 {
+    fn counted(topology: WorkloadTopology, messages: u64) -> u64 {
         let subscribers = match topology.subscription {
-            Subscription::Shared => 0..1,
-            Subscription::Own | Subscription::All => 0..topology.subscribers,
+            SubscribedTopics::Shared => 0..1,
+            SubscribedTopics::Own | SubscribedTopics::All => 0..topology.subscribers,
         };
         let of_message = |n| {
             let topic = topology.topic_of_publisher(topology.publisher(n));
@@ -245,7 +256,8 @@ mod tests {
 
     #[test]
     fn deliveries_are_those_of_all_subscribers() {
-        for subscription in [Subscription::Own, Subscription::All, Subscription::Shared] {
+        for subscription in [SubscribedTopics::Own, SubscribedTopics::All, SubscribedTopics::Shared]
+        {
             for publishers in 1..6 {
                 for (subscribers, topics) in [(1, 1), (5, 1), (5, 2), (3, 3), (2, 5), (7, 4)] {
                     let topology = of(publishers, subscribers, topics, subscription);
@@ -260,34 +272,35 @@ mod tests {
 
     #[test]
     fn the_published_suite_has_the_published_deliveries() {
-        assert_eq!(of(1000, 1000, 1000, Subscription::Own).deliveries(1000), 1000);
-        assert_eq!(of(1, 1000, 1, Subscription::Own).deliveries(1), 1000);
-        assert_eq!(of(5, 1000, 5, Subscription::All).deliveries(250), 250_000);
-        assert_eq!(of(1000, 5, 1000, Subscription::Shared).deliveries(1000), 1000);
+        assert_eq!(of(1000, 1000, 1000, SubscribedTopics::Own).deliveries(1000), 1000);
+        assert_eq!(of(1, 1000, 1, SubscribedTopics::Own).deliveries(1), 1000);
+        assert_eq!(of(5, 1000, 5, SubscribedTopics::All).deliveries(250), 250_000);
+        assert_eq!(of(1000, 5, 1000, SubscribedTopics::Shared).deliveries(1000), 1000);
     }
 
     #[test]
     fn topics_without_subscribers_or_publishers_are_refused() {
-        let refused = |topology: Topology| topology.check().unwrap_err();
-        assert!(refused(of(2, 9, 3, Subscription::Own)).contains("as many as publishers (2)"));
-        assert!(refused(of(9, 2, 3, Subscription::Own)).contains("as many as subscribers (2)"));
-        assert!(refused(of(0, 1, 1, Subscription::Own)).contains("--publishers 0"));
-        assert_eq!(of(9, 2, 3, Subscription::All).check(), Ok(()));
-        let handles = Topology { handles: Some(Handles::Own), ..of(65, 1, 1, Subscription::Own) };
+        let refused = |topology: WorkloadTopology| topology.check().unwrap_err();
+        assert!(refused(of(2, 9, 3, SubscribedTopics::Own)).contains("as many as publishers (2)"));
+        assert!(refused(of(9, 2, 3, SubscribedTopics::Own)).contains("as many as subscribers (2)"));
+        assert!(refused(of(0, 1, 1, SubscribedTopics::Own)).contains("--publishers 0"));
+        assert_eq!(of(9, 2, 3, SubscribedTopics::All).check(), Ok(()));
+        let handles =
+            WorkloadTopology { handles: Some(Handles::Own), ..of(65, 1, 1, SubscribedTopics::Own) };
         assert!(refused(handles).contains("at most 64"));
     }
 
     #[test]
     fn publishers_with_a_shared_handle_have_one_connection() {
-        let topology = Topology { connections: 7, ..of(5, 1000, 1, Subscription::Own) };
+        let topology = WorkloadTopology { connections: 7, ..of(5, 1000, 1, SubscribedTopics::Own) };
         assert_eq!((topology.publisher_connections(), topology.broker_connections()), (5, 1012));
-        let shared = Topology { handles: Some(Handles::Shared), ..topology };
+        let shared = WorkloadTopology { handles: Some(Handles::Shared), ..topology };
         assert_eq!((shared.publisher_connections(), shared.broker_connections()), (1, 1008));
     }
 
     #[test]
     fn one_topic_has_the_name_itself() {
-        assert_eq!(of(1, 9, 1, Subscription::All).topic("a", 0), "a");
-        assert_eq!(of(2, 1, 2, Subscription::All).topic("a", 1), "a/1");
+        assert_eq!(of(1, 9, 1, SubscribedTopics::All).topic("a", 0), "a");
+        assert_eq!(of(2, 1, 2, SubscribedTopics::All).topic("a", 1), "a/1");
     }
 }

@@ -53,14 +53,14 @@ pub enum WriteError {
 }
 
 /// A domain of its own configuration and a participant in it. Dropping it deletes all that it made.
-pub struct Participant {
+pub struct DdsParticipant {
     domain: c::dds_entity_t,
     entity: c::dds_entity_t,
 }
 
 /// A data writer. Stays usable, to no effect, after its participant was dropped.
 #[derive(Clone, Copy)]
-pub struct Writer {
+pub struct DdsWriter {
     entity: c::dds_entity_t,
     sertype: SerType,
 }
@@ -81,9 +81,9 @@ struct Callbacks {
     on_match: OnMatch,
 }
 
-impl Participant {
+impl DdsParticipant {
     /// Opens domain `domain` with the XML `config`, as `CYCLONEDDS_URI` would have it.
-    pub fn open(domain: u32, config: &str) -> Result<Participant> {
+    pub fn open(domain: u32, config: &str) -> Result<DdsParticipant> {
         let config = CString::new(config)?;
         // SAFETY: the sinks are functions that live as long as the program, and use no argument.
         unsafe {
@@ -98,11 +98,11 @@ impl Participant {
         let entity = check("cannot create a participant", entity).inspect_err(|_| {
             delete(domain_entity);
         })?;
-        Ok(Participant { domain: domain_entity, entity })
+        Ok(DdsParticipant { domain: domain_entity, entity })
     }
 
     /// Makes a writer for `topic`.
-    pub fn writer(&self, topic: &str, qos: Qos, on_match: OnMatch) -> Result<Writer> {
+    pub fn writer(&self, topic: &str, qos: Qos, on_match: OnMatch) -> Result<DdsWriter> {
         let topic = self.topic(topic)?;
         let callbacks = leak(Callbacks { on_data: None, on_match });
         let entity = with_qos(qos, |qos| {
@@ -116,7 +116,7 @@ impl Participant {
         // SAFETY: the writer exists, and `sertype` is a valid place for the result.
         let got = unsafe { c::dds_get_entity_sertype(entity, &raw mut sertype) };
         check("cannot find a writer's type", got)?;
-        Ok(Writer { entity, sertype: SerType(sertype) })
+        Ok(DdsWriter { entity, sertype: SerType(sertype) })
     }
 
     /// Makes a reader for `topic`. `on_data` runs on Cyclone's receive thread.
@@ -144,14 +144,14 @@ impl Participant {
     }
 }
 
-impl Drop for Participant {
+impl Drop for DdsParticipant {
     fn drop(&mut self) {
         delete(self.entity);
         delete(self.domain);
     }
 }
 
-impl Writer {
+impl DdsWriter {
     /// Writes one payload.
     pub fn write(&self, payload: &[u8]) -> Result<(), WriteError> {
         let pad = payload.len().next_multiple_of(4) - payload.len();

@@ -3,16 +3,16 @@
 mod ffi;
 
 use anyhow::{Result, anyhow, bail, ensure};
-use ffi::{OnMatch, Participant, Qos, WriteError, Writer};
+use ffi::{DdsParticipant, DdsWriter, OnMatch, Qos, WriteError};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use wirelap_contract::{About, History, LinkReliability, LinkTransport, Role, Spec};
+use wirelap_contract::{About, DdsHistory, LinkReliability, LinkTransport, Role, Spec};
 use wirelap_events::Nanos;
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{Facts, Family, Handler, Link, Opened, Outlet, Topics, listens};
+use wirelap_harness::link::{Facts, Family, Handler, Link, Opened, Outlet, RoleTopics, listens};
 
 const MATCH_LIMIT: Duration = Duration::from_secs(10);
 /// A write that waits for a slow reader looks this often whether the run is over.
@@ -35,8 +35,8 @@ impl Family for Dds {
     }
 
     fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
-        let participant = Participant::open(spec.domain, &config(&spec.interface))?;
-        let topics = Topics::of(spec);
+        let participant = DdsParticipant::open(spec.domain, &config(&spec.interface))?;
+        let topics = RoleTopics::of(spec);
         let (readers, writers) = (Matched::default(), Matched::default());
         let outlet = match &topics.outgoing {
             Some(topic) => Some(DdsOutlet {
@@ -129,17 +129,17 @@ fn reliability(spec: &Spec) -> LinkReliability {
 }
 
 /// As published comparisons use it: the last message for latency, all of them for throughput.
-fn history(spec: &Spec) -> History {
+fn history(spec: &Spec) -> DdsHistory {
     spec.history.unwrap_or(match spec.role {
-        Role::Ping | Role::Pong => History::KeepLast,
-        Role::Pub | Role::Sub | Role::Broker | Role::Connect => History::KeepAll,
+        Role::Ping | Role::Pong => DdsHistory::KeepLast,
+        Role::Pub | Role::Sub | Role::Broker | Role::Connect => DdsHistory::KeepAll,
     })
 }
 
 fn qos(spec: &Spec) -> Qos {
     Qos {
         reliable: reliability(spec) == LinkReliability::Reliable,
-        keep_all: history(spec) == History::KeepAll,
+        keep_all: history(spec) == DdsHistory::KeepAll,
         // A pong writes on the receive thread, which must not wait for what it receives itself.
         max_blocking: if spec.role == Role::Pong { Nanos(0) } else { MAX_BLOCKING },
     }
@@ -158,14 +158,14 @@ fn facts(spec: &Spec) -> Facts {
 }
 
 struct DdsLink {
-    participant: Participant,
+    participant: DdsParticipant,
     outlet: Option<DdsOutlet>,
     facts: Facts,
 }
 
 #[derive(Clone)]
 struct DdsOutlet {
-    writer: Writer,
+    writer: DdsWriter,
     /// Replies that the writer did not take at once, for the main thread to write.
     backlog: Option<Arc<Mutex<VecDeque<Vec<u8>>>>>,
     control: Control,

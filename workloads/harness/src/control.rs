@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
-use wirelap_contract::Ready;
+use wirelap_contract::ReadyLine;
 
 /// Longest time that the process takes to finish after it was told to stop.
 const GRACE: Duration = Duration::from_secs(5);
@@ -38,10 +38,10 @@ impl std::error::Error for Stopped {}
 /// Commands that the process was given, shared by all its threads.
 #[derive(Clone)]
 pub struct Control {
-    shared: Arc<Shared>,
+    shared: Arc<ControlState>,
 }
 
-struct Shared {
+struct ControlState {
     interrupted: AtomicBool,
     go: AtomicBool,
     ready: AtomicBool,
@@ -57,7 +57,7 @@ impl Control {
     ///
     /// When the kernel lets no signal handler or thread be made.
     pub fn start() -> Result<Control> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ControlState {
             interrupted: AtomicBool::new(false),
             go: AtomicBool::new(false),
             ready: AtomicBool::new(false),
@@ -147,7 +147,7 @@ impl Control {
     pub fn say_ready(&self, pid: u32, facts: Facts) {
         self.shared.ready.store(true, Ordering::Release);
         let Facts { endpoint, versions, settings } = facts;
-        say(&Ready { pid, endpoint, versions, settings }.to_line());
+        say(&ReadyLine { pid, endpoint, versions, settings }.to_line());
     }
 
     /// True if `error` may be passed over, because the process was told to stop. Whoever stops a workload usually stops its peer

@@ -8,7 +8,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
-use wirelap_contract::{About, Done, Role, Spec, Subscription, Topology};
+use wirelap_contract::{About, Done, Role, Spec, SubscribedTopics, WorkloadTopology};
 use wirelap_events::Nanos;
 
 /// Exit for messages: publishes them.
@@ -124,7 +124,7 @@ pub trait Family: Sync {
 
 /// The two topics of a role: pings go out on the topic and their replies come back on another, so that nobody
 /// hears itself.
-pub struct Topics {
+pub struct RoleTopics {
     /// Topic on which this role publishes, if it does.
     pub outgoing: Option<String>,
     /// Topic to which this role subscribes, if it does.
@@ -135,9 +135,9 @@ pub struct Topics {
     pub shared: bool,
 }
 
-impl Topics {
+impl RoleTopics {
     /// The topics of `spec.role`.
-    pub fn of(spec: &Spec) -> Topics {
+    pub fn of(spec: &Spec) -> RoleTopics {
         let there = Some(spec.topic.clone());
         let back = Some(format!("{}/reply", spec.topic));
         let (outgoing, incoming) = match spec.role {
@@ -148,12 +148,12 @@ impl Topics {
             Role::Pong => (back, there),
         };
         let several = incoming.is_some() && spec.role == Role::Sub;
-        let Topology { topics, subscription, .. } = spec.topology;
-        Topics {
+        let WorkloadTopology { topics, subscription, .. } = spec.topology;
+        RoleTopics {
             outgoing,
             incoming,
-            below: several && topics > 1 && subscription != Subscription::Own,
-            shared: several && subscription == Subscription::Shared,
+            below: several && topics > 1 && subscription != SubscribedTopics::Own,
+            shared: several && subscription == SubscribedTopics::Shared,
         }
     }
 }

@@ -7,15 +7,15 @@ use wirelap_events::Nanos;
 const USUAL: u64 = 1 << 20;
 
 /// All round-trip times of a run, in nanoseconds.
-pub struct RoundTrips {
+pub struct RoundTripTimes {
     samples: Vec<u64>,
 }
 
-impl RoundTrips {
+impl RoundTripTimes {
     /// Makes room for `messages` samples.
-    pub fn expecting(messages: Option<u64>) -> RoundTrips {
+    pub fn expecting(messages: Option<u64>) -> RoundTripTimes {
         let room = messages.unwrap_or(USUAL).min(USUAL);
-        RoundTrips { samples: Vec::with_capacity(usize::try_from(room).unwrap_or(0)) }
+        RoundTripTimes { samples: Vec::with_capacity(usize::try_from(room).unwrap_or(0)) }
     }
 
     /// Adds a sample.
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn quantiles_are_nearest_rank() {
-        let mut trips = RoundTrips::expecting(None);
+        let mut trips = RoundTripTimes::expecting(None);
         (1..=1000).rev().for_each(|n| trips.push(Nanos(n)));
         let expected = RttSummary {
             count: 1000,
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn times_are_counted_within_a_thousandth_and_the_ends_are_exact() {
-        let mut trips = RoundTrips::expecting(None);
+        let mut trips = RoundTripTimes::expecting(None);
         (0..100_000).for_each(|n| trips.push(Nanos(1_000_001 + n)));
         let times = trips.summary().unwrap().times_ns;
         assert!(times.len() < 200, "{}", times.len());
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn one_sample_is_every_quantile_and_none_is_none() {
-        let mut trips = RoundTrips::expecting(Some(1));
+        let mut trips = RoundTripTimes::expecting(Some(1));
         assert_eq!(trips.summary(), None);
         trips.push(Nanos(7));
         let summary = trips.summary().unwrap();
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn trimming_drops_both_tails() {
-        let mut trips = RoundTrips::expecting(None);
+        let mut trips = RoundTripTimes::expecting(None);
         trips.push(Nanos(1));
         (0..198).for_each(|_| trips.push(Nanos(100)));
         trips.push(Nanos(1_000_000));

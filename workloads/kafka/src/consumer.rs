@@ -1,6 +1,6 @@
 //! The receiving half: read by the main thread, whenever it has nothing else to do.
 
-use crate::context::{ANSWER_LIMIT, Context, is_about_connections};
+use crate::context::{ANSWER_LIMIT, KafkaContext, is_about_connections};
 use crate::window::Steps;
 use crate::{settings, topics};
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -25,7 +25,7 @@ const TURN: usize = 1000;
 
 /// Reads one topic from where it ended when this was opened.
 pub struct Consumer {
-    client: BaseConsumer<Context>,
+    client: BaseConsumer<KafkaContext>,
     steps: RefCell<Steps>,
 }
 
@@ -36,10 +36,10 @@ impl Consumer {
         config: &ClientConfig,
         topic: &str,
         spec: &Spec,
-        context: &Context,
+        context: &KafkaContext,
         control: &Control,
     ) -> Result<Consumer> {
-        let client: BaseConsumer<Context> =
+        let client: BaseConsumer<KafkaContext> =
             config.create_with_context(context.clone()).map_err(settings::refused)?;
         let consumer = Consumer { client, steps: RefCell::new(Steps::of(spec)) };
         match settings::group(spec) {
@@ -66,7 +66,13 @@ impl Consumer {
         self.client.assign(&all).with_context(|| format!("cannot read {topic}"))
     }
 
-    fn join(&self, topic: &str, group: &str, context: &Context, control: &Control) -> Result<()> {
+    fn join(
+        &self,
+        topic: &str,
+        group: &str,
+        context: &KafkaContext,
+        control: &Control,
+    ) -> Result<()> {
         // The topic must be there, or the group has nothing to give.
         topics::partitions(self.client.client(), topic, control)?;
         self.client.subscribe(&[topic]).with_context(|| format!("cannot subscribe to {topic}"))?;

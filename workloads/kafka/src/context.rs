@@ -20,25 +20,25 @@ pub const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
 /// Listens to one client of librdkafka.
 #[derive(Clone)]
-pub struct Context {
+pub struct KafkaContext {
     broker: SocketAddr,
     control: Control,
-    group: Arc<Group>,
+    group: Arc<GroupMember>,
 }
 
 /// State of a member of a consumer group.
 #[derive(Default)]
-struct Group {
+struct GroupMember {
     /// The member was given partitions.
     assigned: AtomicBool,
     /// Positions of the member in its partitions when they were taken from it.
     positions: Mutex<HashMap<(String, i32), Offset>>,
 }
 
-impl Context {
+impl KafkaContext {
     /// Context of a client of the broker at this address.
-    pub fn new(broker: SocketAddr, control: &Control) -> Context {
-        Context { broker, control: control.clone(), group: Arc::default() }
+    pub fn new(broker: SocketAddr, control: &Control) -> KafkaContext {
+        KafkaContext { broker, control: control.clone(), group: Arc::default() }
     }
 
     /// True if the group has given partitions to this consumer.
@@ -83,7 +83,7 @@ pub fn is_about_connections(code: RDKafkaErrorCode) -> bool {
     matches!(code, Code::BrokerTransportFailure | Code::AllBrokersDown | Code::Resolve)
 }
 
-impl ClientContext for Context {
+impl ClientContext for KafkaContext {
     fn log(&self, _: RDKafkaLogLevel, _: &str, _: &str) {}
 
     fn error(&self, error: KafkaError, reason: &str) {
@@ -99,7 +99,7 @@ impl ClientContext for Context {
     }
 }
 
-impl ProducerContext<NoCustomPartitioner> for Context {
+impl ProducerContext<NoCustomPartitioner> for KafkaContext {
     type DeliveryOpaque = ();
 
     /// Called for what did not arrive only, and for that the run has failed.
@@ -111,7 +111,7 @@ impl ProducerContext<NoCustomPartitioner> for Context {
     }
 }
 
-impl ConsumerContext for Context {
+impl ConsumerContext for KafkaContext {
     fn rebalance(
         &self,
         consumer: &BaseConsumer<Self>,

@@ -19,9 +19,9 @@ use wirelap_harness::control::Control;
 use wirelap_harness::link::{Family, Handler, Opened};
 
 /// The middleware `kafka`.
-pub struct Kafka;
+pub struct KafkaWorkload;
 
-impl Family for Kafka {
+impl Family for KafkaWorkload {
     fn about(&self) -> About {
         let about = About::new(
             "kafka",

@@ -1,9 +1,9 @@
 //! Both halves together.
 
 use crate::consumer::Consumer;
-use crate::context::Context;
+use crate::context::KafkaContext;
 use crate::producer::Producer;
-use crate::window::{self, Window};
+use crate::window::{self, PublishWindow};
 use crate::{settings, topics};
 use anyhow::Result;
 use std::net::{SocketAddr, TcpStream};
@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 use wirelap_contract::Spec;
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{self, Facts, Handler, Link, Opened, Outlet, Topics};
+use wirelap_harness::link::{self, Facts, Handler, Link, Opened, Outlet, RoleTopics};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
@@ -24,14 +24,14 @@ struct KafkaLink {
 
 pub fn open(spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
     let broker = link::resolve(&spec.endpoint)?;
-    let wanted = Topics::of(spec);
+    let wanted = RoleTopics::of(spec);
     let named = |topic: Option<String>| topic.map(|topic| topics::name(&topic)).transpose();
     let (outgoing, incoming) = (named(wanted.outgoing)?, named(wanted.incoming)?);
     let partitions = settings::partitions(spec)?;
     // librdkafka would try for ever, and says less about why not.
     TcpStream::connect_timeout(&broker, CONNECT_LIMIT)
         .map_err(|error| link::explain(&error, broker).context("the broker is unreachable"))?;
-    let context = Context::new(broker, control);
+    let context = KafkaContext::new(broker, control);
     let mut facts = facts(broker, partitions);
     let mut producer = outgoing
         .clone()
@@ -55,7 +55,7 @@ pub fn open(spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<
     if let Some(producer) = &mut producer {
         let count = topics::partitions(producer.client(), producer.topic(), control)?;
         if window::is_needed(spec) {
-            producer.follow(Window::open(spec, broker, producer.topic(), count)?);
+            producer.follow(PublishWindow::open(spec, broker, producer.topic(), count)?);
             facts = facts.setting("bytes ahead of the subscriber", window::AHEAD);
         }
     }

@@ -37,7 +37,7 @@ pub fn serve(spec: &Spec, control: &Control) -> Result<()> {
     let cluster = MockCluster::new(1).context("cannot start the mock broker")?;
     for role in [Role::Pub, Role::Pong] {
         let spec = Spec { role, ..spec.clone() };
-        if let Some(topic) = link::Topics::of(&spec).outgoing {
+        if let Some(topic) = link::RoleTopics::of(&spec).outgoing {
             cluster
                 .create_topic(&topics::name(&topic)?, partitions, 1)
                 .with_context(|| format!("cannot make the topic {topic}"))?;

@@ -1,8 +1,8 @@
 //! The sending half.
 
-use crate::context::Context;
+use crate::context::KafkaContext;
 use crate::settings;
-use crate::window::Window;
+use crate::window::PublishWindow;
 use anyhow::{Context as _, Result, anyhow, bail};
 use rdkafka::ClientConfig;
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _};
@@ -21,9 +21,9 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// Publishes to one topic. librdkafka's own threads do the sending.
 pub struct Producer {
-    client: Arc<BaseProducer<Context>>,
+    client: Arc<BaseProducer<KafkaContext>>,
     topic: String,
-    window: Option<Window>,
+    window: Option<PublishWindow>,
     control: Control,
     is_over: Arc<AtomicBool>,
     listener: Option<JoinHandle<()>>,
@@ -34,10 +34,10 @@ impl Producer {
     pub fn new(
         config: &ClientConfig,
         topic: String,
-        context: Context,
+        context: KafkaContext,
         control: &Control,
     ) -> Result<Producer> {
-        let client: BaseProducer<Context> =
+        let client: BaseProducer<KafkaContext> =
             config.create_with_context(context).map_err(settings::refused)?;
         let client = Arc::new(client);
         let is_over = Arc::new(AtomicBool::new(false));
@@ -56,12 +56,12 @@ impl Producer {
     }
 
     /// The client, for questions about the topic.
-    pub fn client(&self) -> &rdkafka::client::Client<Context> {
+    pub fn client(&self) -> &rdkafka::client::Client<KafkaContext> {
         self.client.client()
     }
 
     /// Makes it wait for its subscriber from now on.
-    pub fn follow(&mut self, window: Window) {
+    pub fn follow(&mut self, window: PublishWindow) {
         self.window = Some(window);
     }
 

@@ -33,7 +33,7 @@ const MOCK_PARTITIONS: i32 = 8;
 /// One setting of `--set`.
 struct Knob {
     name: &'static str,
-    side: Side,
+    side: ClientSide,
     /// Default that the tables show.
     shown: &'static str,
     about: &'static str,
@@ -41,7 +41,7 @@ struct Knob {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum ClientSide {
     Producer,
     Consumer,
 }
@@ -49,56 +49,56 @@ enum Side {
 const KNOBS: [Knob; 8] = [
     Knob {
         name: "acks",
-        side: Side::Producer,
+        side: ClientSide::Producer,
         shown: "0",
         about: "who acknowledges: 0 nobody, 1 the leader, all",
         default: |_| "0".into(),
     },
     Knob {
         name: "linger.ms",
-        side: Side::Producer,
+        side: ClientSide::Producer,
         shown: "0",
         about: "ms to wait for more messages of a batch",
         default: |_| "0".into(),
     },
     Knob {
         name: "batch.size",
-        side: Side::Producer,
+        side: ClientSide::Producer,
         shown: "1; back to back 409600",
         about: "bytes of a batch",
         default: |spec| batch_bytes(spec).to_string(),
     },
     Knob {
         name: "compression.type",
-        side: Side::Producer,
+        side: ClientSide::Producer,
         shown: "none",
         about: "none, gzip, snappy, lz4 or zstd",
         default: |_| "none".into(),
     },
     Knob {
         name: "fetch.min.bytes",
-        side: Side::Consumer,
+        side: ClientSide::Consumer,
         shown: "1",
         about: "bytes that the broker waits for before it answers",
         default: |_| "1".into(),
     },
     Knob {
         name: "fetch.wait.max.ms",
-        side: Side::Consumer,
+        side: ClientSide::Consumer,
         shown: "500; mock 1",
         about: "ms that the broker may wait for them",
         default: |spec| if is_mock(spec) { "1".into() } else { "500".into() },
     },
     Knob {
         name: "fetch.queue.backoff.ms",
-        side: Side::Consumer,
+        side: ClientSide::Consumer,
         shown: "1",
         about: "ms until the next fetch when the consumer's queue is full",
         default: |_| "1".into(),
     },
     Knob {
         name: "enable.auto.commit",
-        side: Side::Consumer,
+        side: ClientSide::Consumer,
         shown: "false",
         about: "whether positions are committed",
         default: |_| "false".into(),
@@ -169,7 +169,7 @@ pub fn producer(spec: &Spec, broker: SocketAddr) -> ClientConfig {
         .set("queue.buffering.max.kbytes", kbytes.to_string())
         // Reports about messages that arrived would wake a thread for each of them.
         .set("delivery.report.only.error", "true");
-    turn(&mut config, spec, Side::Producer);
+    turn(&mut config, spec, ClientSide::Producer);
     config
 }
 
@@ -185,7 +185,7 @@ pub fn consumer(spec: &Spec, broker: SocketAddr) -> ClientConfig {
         .set("max.partition.fetch.bytes", most.max(1 << 20).to_string())
         .set("fetch.max.bytes", (2 * most).max(50 << 20).to_string())
         .set("receive.message.max.bytes", ((2 * most).max(50 << 20) + most).to_string());
-    turn(&mut config, spec, Side::Consumer);
+    turn(&mut config, spec, ClientSide::Consumer);
     config
 }
 
@@ -204,7 +204,7 @@ pub fn shown(config: &ClientConfig) -> Vec<(String, String)> {
         .collect()
 }
 
-fn turn(config: &mut ClientConfig, spec: &Spec, side: Side) {
+fn turn(config: &mut ClientConfig, spec: &Spec, side: ClientSide) {
     for knob in KNOBS.iter().filter(|knob| knob.side == side) {
         let value = spec.set_value(knob.name).map_or_else(|| (knob.default)(spec), Into::into);
         config.set(knob.name, value);

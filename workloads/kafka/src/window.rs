@@ -31,7 +31,7 @@ pub fn is_needed(spec: &Spec) -> bool {
 }
 
 /// The publisher's side.
-pub struct Window {
+pub struct PublishWindow {
     asker: BaseConsumer,
     partitions: TopicPartitionList,
     /// End of each partition before the run, by its number.
@@ -40,10 +40,10 @@ pub struct Window {
     limit: u64,
     /// Messages between two looks.
     stride: u64,
-    state: Mutex<State>,
+    state: Mutex<PublishState>,
 }
 
-struct State {
+struct PublishState {
     /// Messages in the topic so far, ours included.
     end: u64,
     /// Until here no look is needed.
@@ -51,9 +51,9 @@ struct State {
     gave_up: bool,
 }
 
-impl Window {
+impl PublishWindow {
     /// A window over a topic of so many partitions.
-    pub fn open(spec: &Spec, broker: SocketAddr, topic: &str, count: i32) -> Result<Window> {
+    pub fn open(spec: &Spec, broker: SocketAddr, topic: &str, count: i32) -> Result<PublishWindow> {
         let asker: BaseConsumer =
             settings::consumer(spec, broker).create().context("cannot follow the subscriber")?;
         let mut partitions = TopicPartitionList::new();
@@ -66,8 +66,8 @@ impl Window {
         let message = spec.payload as u64 + OVERHEAD;
         let (limit, stride) = ((AHEAD / message).max(1), (STEP / message).max(1));
         let end: u64 = starts.iter().sum();
-        let state = Mutex::new(State { end, next_look: end + limit, gave_up: false });
-        Ok(Window { asker, partitions, starts, limit, stride, state })
+        let state = Mutex::new(PublishState { end, next_look: end + limit, gave_up: false });
+        Ok(PublishWindow { asker, partitions, starts, limit, stride, state })
     }
 
     /// Waits until one more message is within the window.
@@ -81,7 +81,7 @@ impl Window {
     }
 
     /// False if there is no subscriber that gets on.
-    fn wait_for_subscriber(&self, state: &mut State, control: &Control) -> Result<bool> {
+    fn wait_for_subscriber(&self, state: &mut PublishState, control: &Control) -> Result<bool> {
         let mut moved = Instant::now();
         let mut last = 0;
         while !control.interrupted() {

@@ -14,7 +14,7 @@ use std::time::Duration;
 use wirelap_contract::Spec;
 use wirelap_harness::clock;
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{self, Facts, Handler, Link, Opened, Outlet, Topics};
+use wirelap_harness::link::{self, Facts, Handler, Link, Opened, Outlet, RoleTopics};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 const DISCONNECT_LIMIT: Duration = Duration::from_secs(1);
@@ -55,7 +55,7 @@ struct Progress {
 pub fn open(spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
     let address = link::resolve(&spec.endpoint)?;
     let qos = rumqttc::qos(spec.qos).map_err(|error| anyhow!("--qos {}: {error:?}", spec.qos))?;
-    let topics = Topics::of(spec);
+    let topics = RoleTopics::of(spec);
     let capacity = (QUEUE_BYTES / spec.payload).clamp(2, QUEUE_MESSAGES);
     let (client, mut connection) = AsyncClient::new(options(spec, address), capacity);
     let mut network = connection.network_options();
@@ -109,7 +109,7 @@ fn options(spec: &Spec, address: SocketAddr) -> MqttOptions {
 }
 
 /// Filter of a role's subscription, if it has one.
-fn filter(topics: &Topics) -> Option<String> {
+fn filter(topics: &RoleTopics) -> Option<String> {
     let topic = topics.incoming.as_ref()?;
     let below = if topics.below { "/#" } else { "" };
     // MQTT 5.0 section 4.8.2; brokers of MQTT 3.1.1 have it as well.

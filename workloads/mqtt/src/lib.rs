@@ -17,9 +17,9 @@ use wirelap_harness::control::Control;
 use wirelap_harness::link::{Family, Handler, Opened};
 
 /// The middleware `mqtt`.
-pub struct Mqtt;
+pub struct MqttWorkload;
 
-impl Family for Mqtt {
+impl Family for MqttWorkload {
     fn about(&self) -> About {
         let about = "MQTT through a broker (rumqttc)";
         let about = About::new("mqtt", about, MAX_PAYLOAD, &[LinkTransport::Tcp]);

@@ -1,7 +1,7 @@
 //! The client, async-nats.
 
-use crate::settings::{Settings, subject};
-use crate::stream::Stream;
+use crate::settings::{NatsSettings, subject};
+use crate::stream::JetStream;
 use anyhow::{Result, anyhow, bail, ensure};
 use async_nats::jetstream::consumer::push::Ordered;
 use async_nats::{Client, ConnectOptions, Event, Message, RequestErrorKind, Subject, Subscriber};
@@ -15,7 +15,7 @@ use wirelap_contract::Spec;
 use wirelap_events::Nanos;
 use wirelap_harness::clock;
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{self, Facts, Handler, Link, Opened, Outlet, Topics};
+use wirelap_harness::link::{self, Facts, Handler, Link, Opened, Outlet, RoleTopics};
 use wirelap_harness::pump::{self, Pump, TICK};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
@@ -45,7 +45,7 @@ struct NatsOutlet {
     pump: Pump,
     client: Client,
     subject: Subject,
-    stream: Option<Stream>,
+    stream: Option<JetStream>,
     /// Write each message to the socket before `publish` returns: there is no other thread to do it.
     at_once: bool,
 }
@@ -57,14 +57,14 @@ enum Incoming {
 
 pub fn open(
     spec: &Spec,
-    settings: Settings,
+    settings: NatsSettings,
     handler: Option<Handler>,
     control: &Control,
 ) -> Result<Opened> {
     let address = link::resolve(&spec.endpoint)?;
     let at_once = !pump::is_back_to_back(spec);
     let pump = Pump::new(!at_once, control)?;
-    let topics = Topics::of(spec);
+    let topics = RoleTopics::of(spec);
     let client = pump.drive(connect(spec, address, control))??;
     let info = client.server_info();
     ensure!(
@@ -75,7 +75,7 @@ pub fn open(
     );
     let stream = if settings.jetstream {
         let subject = subject(&spec.topic);
-        Some(pump.drive(Stream::of(&client, &subject, settings, spec.payload))??)
+        Some(pump.drive(JetStream::of(&client, &subject, settings, spec.payload))??)
     } else {
         None
     };
@@ -140,9 +140,9 @@ fn explain(error: anyhow::Error, address: SocketAddr) -> anyhow::Error {
 /// Returns when the subscription is in force.
 async fn subscribe(
     client: &Client,
-    stream: Option<&Stream>,
+    stream: Option<&JetStream>,
     topic: &str,
-    topics: &Topics,
+    topics: &RoleTopics,
 ) -> Result<Incoming> {
     let below = if topics.below { ".>" } else { "" };
     let subject = format!("{}{below}", subject(topic));
@@ -173,7 +173,12 @@ async fn round_trip(client: &Client) -> Result<()> {
     }
 }
 
-fn facts(spec: &Spec, settings: Settings, address: SocketAddr, stream: Option<&Stream>) -> Facts {
+fn facts(
+    spec: &Spec,
+    settings: NatsSettings,
+    address: SocketAddr,
+    stream: Option<&JetStream>,
+) -> Facts {
     let facts = Facts::at(address)
         .version("async-nats", env!("WIRELAP_ASYNC_NATS"))
         // The library sets it on every connection and has no option not to.

@@ -7,15 +7,15 @@ mod settings;
 mod stream;
 
 use anyhow::{Result, bail};
-use settings::{HTTP_PORT, JETSTREAM, MAX_PAYLOAD, STORAGE, Settings};
+use settings::{HTTP_PORT, JETSTREAM, MAX_PAYLOAD, NatsSettings, STORAGE};
 use wirelap_contract::{About, LinkTransport, Scaling, Spec};
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{Family, Handler, Opened};
 
 /// The middleware `nats`.
-pub struct Nats;
+pub struct NatsWorkload;
 
-impl Family for Nats {
+impl Family for NatsWorkload {
     fn about(&self) -> About {
         About::new("nats", "NATS through a server (async-nats)", MAX_PAYLOAD, &[LinkTransport::Tcp])
             .scaling(Scaling::BROKERED)
@@ -30,12 +30,12 @@ impl Family for Nats {
     }
 
     fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
-        client::open(spec, Settings::of(spec)?, handler, control)
+        client::open(spec, NatsSettings::of(spec)?, handler, control)
     }
 
     fn serve(&self, spec: &Spec, control: &Control) -> Result<()> {
         match spec.broker.as_deref() {
-            None | Some(server::PROGRAM) => server::serve(spec, Settings::of(spec)?, control),
+            None | Some(server::PROGRAM) => server::serve(spec, NatsSettings::of(spec)?, control),
             Some(other) => bail!("--broker {other}: the only known broker is {}", server::PROGRAM),
         }
     }

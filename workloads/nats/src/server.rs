@@ -1,6 +1,6 @@
 //! The broker `nats-server`, as a child process.
 
-use crate::settings::{MAX_PAYLOAD, Settings};
+use crate::settings::{MAX_PAYLOAD, NatsSettings};
 use anyhow::{Context, Result};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -30,7 +30,7 @@ pub fn availability() -> Availability {
     )
 }
 
-pub fn serve(spec: &Spec, settings: Settings, control: &Control) -> Result<()> {
+pub fn serve(spec: &Spec, settings: NatsSettings, control: &Control) -> Result<()> {
     let program = installed::find(PROGRAM).context("nats-server is not installed")?;
     let address = daemon::choose(link::resolve(&spec.endpoint)?)?;
     // The server wants a folder even where messages stay in memory.
@@ -42,7 +42,7 @@ pub fn serve(spec: &Spec, settings: Settings, control: &Control) -> Result<()> {
     Daemon::start(PROGRAM, command)?.serve(address, START_LIMIT, facts, control)
 }
 
-fn config(address: SocketAddr, settings: Settings, store: Option<&Path>) -> String {
+fn config(address: SocketAddr, settings: NatsSettings, store: Option<&Path>) -> String {
     let mut config = format!(
         "listen: \"{address}\"\n\
          max_payload: {MAX_PAYLOAD}\n\
@@ -60,7 +60,7 @@ fn config(address: SocketAddr, settings: Settings, store: Option<&Path>) -> Stri
     config
 }
 
-fn facts(address: SocketAddr, settings: Settings, program: &Path) -> Facts {
+fn facts(address: SocketAddr, settings: NatsSettings, program: &Path) -> Facts {
     let version = installed::version(program, "--version").unwrap_or_else(|| "unknown".into());
     Facts::at(address)
         .version(PROGRAM, &version)
@@ -85,11 +85,11 @@ mod tests {
     #[test]
     fn what_was_set_is_in_the_configuration() {
         let address = "127.0.0.1:4222".parse().unwrap();
-        let plain = config(address, Settings::default(), None);
+        let plain = config(address, NatsSettings::default(), None);
         assert!(plain.contains("listen: \"127.0.0.1:4222\"\nmax_payload: 8388608\n"), "{plain}");
         assert!(!plain.contains("http") && !plain.contains("jetstream"), "{plain}");
         let store = Path::new("/store");
-        let settings = Settings { jetstream: true, http_port: 8222, ..Settings::default() };
+        let settings = NatsSettings { jetstream: true, http_port: 8222, ..NatsSettings::default() };
         let full = config(address, settings, Some(store));
         assert!(full.contains("http: \"127.0.0.1:8222\"\n"), "{full}");
         assert!(full.contains("store_dir: \"/store\""), "{full}");

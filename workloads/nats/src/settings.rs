@@ -12,7 +12,7 @@ pub const HTTP_PORT: &str = "http_port";
 
 /// Settings of `--set`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
+pub struct NatsSettings {
     pub jetstream: bool,
     /// Keep `JetStream`'s messages in files instead of memory.
     pub on_disk: bool,
@@ -20,9 +20,9 @@ pub struct Settings {
     pub http_port: u16,
 }
 
-impl Settings {
-    pub fn of(spec: &Spec) -> Result<Settings> {
-        let mut settings = Settings::default();
+impl NatsSettings {
+    pub fn of(spec: &Spec) -> Result<NatsSettings> {
+        let mut settings = NatsSettings::default();
         match spec.set_value(JETSTREAM) {
             None | Some("false") => {}
             Some("true") => settings.jetstream = true,
@@ -56,9 +56,9 @@ mod tests {
     use super::*;
     use wirelap_contract::Role;
 
-    fn told(name: &str, value: &str) -> Result<Settings> {
+    fn told(name: &str, value: &str) -> Result<NatsSettings> {
         let set = vec![(name.to_owned(), value.to_owned())];
-        Settings::of(&Spec { set, ..Spec::new(Role::Pub, "nats") })
+        NatsSettings::of(&Spec { set, ..Spec::new(Role::Pub, "nats") })
     }
 
     #[test]

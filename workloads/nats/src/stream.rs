@@ -3,7 +3,7 @@
 //! The stream keeps a message until every consumer has it (retention by interest), so it holds only what is on its way, and stays
 //! behind empty on a server that ran before.
 
-use crate::settings::Settings;
+use crate::settings::NatsSettings;
 use anyhow::{Result, anyhow};
 use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::consumer::push::{Ordered, OrderedConfig};
@@ -23,7 +23,7 @@ const UNACKED_MESSAGES: usize = 1000;
 type Ack = <PublishAckFuture as IntoFuture>::IntoFuture;
 
 /// A stream to publish into.
-pub struct Stream {
+pub struct JetStream {
     context: Context,
     name: String,
     /// Messages that may wait for their acks.
@@ -31,14 +31,14 @@ pub struct Stream {
     acks: RefCell<VecDeque<Ack>>,
 }
 
-impl Stream {
+impl JetStream {
     /// The stream of `subject` and its replies; made if it is not there.
     pub async fn of(
         client: &Client,
         subject: &str,
-        settings: Settings,
+        settings: NatsSettings,
         payload: usize,
-    ) -> Result<Stream> {
+    ) -> Result<JetStream> {
         let context = jetstream::new(client.clone());
         let name = format!("wirelap-{}", subject.replace('.', "-"));
         let storage = if settings.on_disk { StorageType::File } else { StorageType::Memory };
@@ -52,7 +52,7 @@ impl Stream {
         let made = context.get_or_create_stream(config).await;
         made.map_err(|error| anyhow!("the broker has no stream for {subject}: {error}"))?;
         let window = (UNACKED_BYTES / payload).clamp(2, UNACKED_MESSAGES);
-        Ok(Stream { context, name, window, acks: RefCell::default() })
+        Ok(JetStream { context, name, window, acks: RefCell::default() })
     }
 
     /// Consumes what is published to `subject` from now on.

@@ -1,9 +1,9 @@
 //! `opcua`: a server in between, whose variables are written by some and monitored by others.
 
-use crate::client::{Session, block_on};
-use crate::limits::Limits;
+use crate::client::{OpcuaSession, block_on};
+use crate::limits::ServerLimits;
 use crate::server::{self, variable};
-use crate::writer::{InCallback, Writer};
+use crate::writer::{InCallback, NodeWriter};
 use crate::{about, node, payload, told};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use open62541::{
@@ -15,7 +15,7 @@ use std::time::Duration;
 use wirelap_contract::{About, Availability, Role, Spec};
 use wirelap_harness::clock;
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{self, Facts, Family, Handler, Link, Opened, Outlet, Topics};
+use wirelap_harness::link::{self, Facts, Family, Handler, Link, Opened, Outlet, RoleTopics};
 
 /// The server looks for new values this often. Its event loop cannot wait for less than a millisecond.
 const PUBLISHING_INTERVAL_MS: f64 = 1.0;
@@ -31,9 +31,9 @@ const NOTIFICATION_BYTES: usize = 1 << 20;
 const MAX_NOTIFICATIONS: usize = 1000;
 
 /// The middleware `opcua`.
-pub struct Brokered;
+pub struct OpcuaBrokered;
 
-impl Family for Brokered {
+impl Family for OpcuaBrokered {
     fn about(&self) -> About {
         about("opcua", "OPC UA, write to a server and subscription (open62541)")
             .broker("open62541", Availability::BuiltIn)
@@ -43,22 +43,22 @@ impl Family for Brokered {
 
     fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
         let address = link::resolve(&spec.endpoint)?;
-        let session = Session::open(address, "the broker")?;
+        let session = OpcuaSession::open(address, "the broker")?;
         let mut facts = Facts::at(address)
             .version("open62541", env!("WIRELAP_OPEN62541"))
             .setting("TCP_NODELAY", true)
             .setting("securityPolicy", "None");
-        let topics = Topics::of(spec);
+        let topics = RoleTopics::of(spec);
         let outgoing = topics.outgoing.as_deref();
         let writer =
-            outgoing.map(|topic| Writer::new(&session, topic, spec, control).map(Arc::new));
+            outgoing.map(|topic| NodeWriter::new(&session, topic, spec, control).map(Arc::new));
         let writer = writer.transpose()?;
         if let Some(writer) = &writer {
             facts = facts.setting("window", writer.window());
         }
         let subscription = match (topics.incoming, handler) {
             (Some(topic), Some(handler)) => {
-                let wanted = Wanted::of(spec)?;
+                let wanted = NotificationParameters::of(spec)?;
                 facts = facts
                     .setting(INTERVAL_SETTING, wanted.interval_ms)
                     .setting(QUEUE_SETTING, wanted.queue_size)
@@ -67,14 +67,16 @@ impl Family for Brokered {
             }
             _ => None,
         };
-        Ok(Box::new(ClientLink { subscription, writer, session, facts }))
+        Ok(Box::new(BrokeredLink { subscription, writer, session, facts }))
     }
 
     fn serve(&self, spec: &Spec, control: &Control) -> Result<()> {
-        let wanted = Wanted::of(spec)?;
-        let limits =
-            Limits { publishing_interval_ms: wanted.interval_ms, queue_size: wanted.queue_size };
-        let topics = Topics::of(&Spec { role: Role::Ping, ..spec.clone() });
+        let wanted = NotificationParameters::of(spec)?;
+        let limits = ServerLimits {
+            publishing_interval_ms: wanted.interval_ms,
+            queue_size: wanted.queue_size,
+        };
+        let topics = RoleTopics::of(&Spec { role: Role::Ping, ..spec.clone() });
         let server = server::start(link::resolve(&spec.endpoint)?, limits, control, |server| {
             for topic in [topics.outgoing, topics.incoming].into_iter().flatten() {
                 server.add_variable_node(variable(&topic)).context("cannot add a variable")?;
@@ -96,14 +98,14 @@ impl Family for Brokered {
 
 /// Parameters of the notification of values.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct NotificationParameters {
     interval_ms: f64,
     queue_size: u32,
     notifications: u32,
 }
 
-impl Wanted {
-    fn of(spec: &Spec) -> Result<Wanted> {
+impl NotificationParameters {
+    fn of(spec: &Spec) -> Result<NotificationParameters> {
         let interval_ms = told(spec, INTERVAL_SETTING, PUBLISHING_INTERVAL_MS)?;
         ensure!(
             (0.1..=3_600_000.0).contains(&interval_ms),
@@ -113,12 +115,19 @@ impl Wanted {
         let queue_size = told(spec, QUEUE_SETTING, u32::try_from(room)?)?;
         ensure!(queue_size > 0, "--set {QUEUE_SETTING}=0: at least 1");
         let notifications = (NOTIFICATION_BYTES / spec.payload).clamp(1, MAX_NOTIFICATIONS);
-        Ok(Wanted { interval_ms, queue_size, notifications: u32::try_from(notifications)? })
+        Ok(NotificationParameters {
+            interval_ms,
+            queue_size,
+            notifications: u32::try_from(notifications)?,
+        })
     }
 }
 
 /// Returns the callback that takes a notified value, on the library's thread.
-fn deliver(handler: Handler, writer: Option<Arc<Writer>>) -> impl FnMut(open62541::ua::Variant) {
+fn deliver(
+    handler: Handler,
+    writer: Option<Arc<NodeWriter>>,
+) -> impl FnMut(open62541::ua::Variant) {
     move |value| {
         let at = clock::now();
         let Some(bytes) = payload(&value) else { return };
@@ -127,17 +136,17 @@ fn deliver(handler: Handler, writer: Option<Arc<Writer>>) -> impl FnMut(open6254
 }
 
 /// Ends when dropped.
-struct Subscription {
+struct ValueSubscription {
     _item: MonitoredItemHandle,
     _subscription: AsyncSubscription,
 }
 
 fn subscribe(
-    session: &Session,
+    session: &OpcuaSession,
     topic: &str,
-    wanted: Wanted,
+    wanted: NotificationParameters,
     mut deliver: impl FnMut(open62541::ua::Variant) + 'static,
-) -> Result<Subscription> {
+) -> Result<ValueSubscription> {
     let explain = |error: open62541::Error| session.explain(&error);
     let builder = SubscriptionBuilder::default()
         .requested_publishing_interval(Some(Duration::from_secs_f64(wanted.interval_ms / 1e3)))
@@ -164,23 +173,23 @@ fn subscribe(
     let created = block_on(create)?.map_err(explain)?;
     let first = created.into_iter().next().ok_or_else(|| anyhow!("nothing is monitored"))?;
     let (_, item) = first.map_err(|error| anyhow!("cannot subscribe to {topic}: {error}"))?;
-    Ok(Subscription { _item: item, _subscription: subscription })
+    Ok(ValueSubscription { _item: item, _subscription: subscription })
 }
 
-struct ClientLink {
-    subscription: Option<Subscription>,
-    writer: Option<Arc<Writer>>,
-    session: Session,
+struct BrokeredLink {
+    subscription: Option<ValueSubscription>,
+    writer: Option<Arc<NodeWriter>>,
+    session: OpcuaSession,
     facts: Facts,
 }
 
-impl Outlet for ClientLink {
+impl Outlet for BrokeredLink {
     fn publish(&self, payload: &[u8]) -> Result<()> {
         self.writer.publish(payload)
     }
 }
 
-impl Link for ClientLink {
+impl Link for BrokeredLink {
     fn facts(&self) -> Facts {
         self.facts.clone()
     }
@@ -194,7 +203,7 @@ impl Link for ClientLink {
     }
 
     fn close(self: Box<Self>) {
-        let ClientLink { subscription, writer, session, .. } = *self;
+        let BrokeredLink { subscription, writer, session, .. } = *self;
         drop((subscription, writer));
         session.close();
     }

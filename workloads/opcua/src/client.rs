@@ -30,8 +30,8 @@ const GONE: [&str; 7] = [
 
 /// An open session.
 #[derive(Clone)]
-pub struct Session {
-    client: Shared,
+pub struct OpcuaSession {
+    client: SharedClient,
     /// `the broker at 127.0.0.1:4840`.
     peer: Arc<str>,
 }
@@ -39,13 +39,13 @@ pub struct Session {
 /// A client that what runs on the library's own thread may share. The library waits for that thread when the
 /// client is dropped, so it must never be dropped there: the thread would wait for itself.
 #[derive(Clone)]
-struct Shared {
+struct SharedClient {
     /// `None` only while it is dropped.
     client: Option<Arc<AsyncClient>>,
     opener: ThreadId,
 }
 
-impl Drop for Shared {
+impl Drop for SharedClient {
     fn drop(&mut self) {
         if thread::current().id() == self.opener {
             return;
@@ -58,9 +58,9 @@ impl Drop for Shared {
     }
 }
 
-impl Session {
+impl OpcuaSession {
     /// Connects to `address`, which is `who` in errors.
-    pub fn open(address: SocketAddr, who: &str) -> Result<Session> {
+    pub fn open(address: SocketAddr, who: &str) -> Result<OpcuaSession> {
         let url = format!("opc.tcp://{address}");
         let opened = ClientBuilder::default().timeout(ANSWER_LIMIT).connect(&url);
         let client = opened.map_err(|error| match TcpStream::connect(address) {
@@ -69,7 +69,7 @@ impl Session {
         })?;
         let peer = format!("{who} at {address}").into();
         let client = Some(Arc::new(client.into_async()));
-        Ok(Session { client: Shared { client, opener: thread::current().id() }, peer })
+        Ok(OpcuaSession { client: SharedClient { client, opener: thread::current().id() }, peer })
     }
 
     /// The library's client.

@@ -2,10 +2,10 @@
 //! variable and reads another at once, without waiting for the response in between: the server works in order, so
 //! what it reads is what the pong made of its write.
 
-use crate::client::Session;
-use crate::limits::Limits;
-use crate::server::{self, Running, variable};
-use crate::writer::Writer;
+use crate::client::OpcuaSession;
+use crate::limits::ServerLimits;
+use crate::server::{self, RunningServer, variable};
+use crate::writer::NodeWriter;
 use crate::{about, node, payload, variant};
 use anyhow::{Context as _, Result, bail};
 use open62541::{
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use wirelap_contract::{About, Spec};
 use wirelap_harness::clock;
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{self, Facts, Family, Handler, Link, Opened, Outlet, Topics};
+use wirelap_harness::link::{self, Facts, Family, Handler, Link, Opened, Outlet, RoleTopics};
 
 /// Longest time that the last reply waits for its reader.
 const LAST_READ: Duration = Duration::from_secs(2);
@@ -34,14 +34,14 @@ impl Family for Direct {
 
     fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
         let address = link::resolve(&spec.endpoint)?;
-        let topics = Topics::of(spec);
+        let topics = RoleTopics::of(spec);
         match handler {
             Some(handler) if link::listens(spec.role) => {
-                let limits = Limits { publishing_interval_ms: 100.0, queue_size: 1 };
+                let limits = ServerLimits { publishing_interval_ms: 100.0, queue_size: 1 };
                 let shelf = Shelf::default();
                 let on_server = shelf.clone();
                 let server = server::start(address, limits, control, |server| {
-                    let (shelf, Topics { incoming, outgoing, .. }) = (shelf.clone(), topics);
+                    let (shelf, RoleTopics { incoming, outgoing, .. }) = (shelf.clone(), topics);
                     if let Some(topic) = outgoing {
                         server.add_data_source_variable_node(variable(&topic), shelf.clone())?;
                     }
@@ -53,15 +53,15 @@ impl Family for Direct {
                 Ok(Box::new(ServerLink { server, shelf: on_server }))
             }
             handler => {
-                let session = Session::open(address, "the server")?;
+                let session = OpcuaSession::open(address, "the server")?;
                 let topic = topics.outgoing.context("this role sends nothing")?;
-                let writer = Writer::new(&session, &topic, spec, control)?;
-                let replies = topics.incoming.zip(handler).map(|(topic, handler)| Replies {
+                let writer = NodeWriter::new(&session, &topic, spec, control)?;
+                let replies = topics.incoming.zip(handler).map(|(topic, handler)| ReplyReader {
                     node: node(&topic),
                     handler: Arc::new(handler),
                     control: control.clone(),
                 });
-                Ok(Box::new(ClientLink { session, writer, replies, address }))
+                Ok(Box::new(DirectLink { session, writer, replies, address }))
             }
         }
     }
@@ -127,7 +127,7 @@ impl DataSource for Shelf {
 
 /// The receiving end.
 struct ServerLink {
-    server: Running,
+    server: RunningServer,
     shelf: Shelf,
 }
 
@@ -168,15 +168,15 @@ fn facts(address: std::net::SocketAddr) -> Facts {
 }
 
 /// The sending end.
-struct ClientLink {
-    session: Session,
-    writer: Writer,
+struct DirectLink {
+    session: OpcuaSession,
+    writer: NodeWriter,
     /// Replies, if this is a `ping`.
-    replies: Option<Replies>,
+    replies: Option<ReplyReader>,
     address: std::net::SocketAddr,
 }
 
-impl Outlet for ClientLink {
+impl Outlet for DirectLink {
     fn publish(&self, payload: &[u8]) -> Result<()> {
         self.writer.publish(payload)?;
         if let Some(replies) = &self.replies {
@@ -186,7 +186,7 @@ impl Outlet for ClientLink {
     }
 }
 
-impl Link for ClientLink {
+impl Link for DirectLink {
     fn facts(&self) -> Facts {
         facts(self.address).setting("window", self.writer.window())
     }
@@ -200,28 +200,28 @@ impl Link for ClientLink {
     }
 
     fn close(self: Box<Self>) {
-        let ClientLink { session, writer, replies, .. } = *self;
+        let DirectLink { session, writer, replies, .. } = *self;
         drop((writer, replies));
         session.close();
     }
 }
 
 /// Reads replies.
-struct Replies {
+struct ReplyReader {
     node: ua::NodeId,
     handler: Arc<Handler>,
     control: Control,
 }
 
-impl Replies {
+impl ReplyReader {
     /// Asks for the reply; the handler gets it on the thread that the response comes on.
-    fn read(&self, session: &Session) {
+    fn read(&self, session: &OpcuaSession) {
         let (session, node) = (session.clone(), self.node.clone());
         let future = async move {
             let read = session.client().read_value(&node).await;
             read.map_err(|error| session.explain(&error))
         };
-        let reading = Reading {
+        let reading = PendingRead {
             future: Mutex::new(Some(Box::pin(future))),
             handler: self.handler.clone(),
             control: self.control.clone(),
@@ -230,22 +230,22 @@ impl Replies {
     }
 }
 
-type Answer = Pin<Box<dyn Future<Output = Result<DataValue<ua::Variant>>> + Send>>;
+type ReadFuture = Pin<Box<dyn Future<Output = Result<DataValue<ua::Variant>>> + Send>>;
 
 /// A read on its way. It goes on where its response wakes it, which saves the way to another thread.
-struct Reading {
-    future: Mutex<Option<Answer>>,
+struct PendingRead {
+    future: Mutex<Option<ReadFuture>>,
     handler: Arc<Handler>,
     control: Control,
 }
 
-impl Wake for Reading {
+impl Wake for PendingRead {
     fn wake(self: Arc<Self>) {
         self.go_on();
     }
 }
 
-impl Reading {
+impl PendingRead {
     fn go_on(self: Arc<Self>) {
         let waker = Waker::from(self.clone());
         let mut slot = self.future.lock().unwrap_or_else(PoisonError::into_inner);

@@ -15,7 +15,7 @@ mod limits;
 mod server;
 mod writer;
 
-pub use brokered::Brokered;
+pub use brokered::OpcuaBrokered;
 pub use direct::Direct;
 
 use anyhow::{Result, anyhow};

@@ -7,7 +7,7 @@ use open62541::{AccessControl, DefaultAccessControl};
 use open62541_sys::UA_ServerConfig;
 
 /// Everybody may connect, and these limits hold.
-pub struct Limits {
+pub struct ServerLimits {
     /// The shortest publishing interval, in ms.
     pub publishing_interval_ms: f64,
     /// The most values that may wait for one subscriber.
@@ -16,7 +16,7 @@ pub struct Limits {
 
 // SAFETY: the settings of access control are replaced by `DefaultAccessControl`, which does what the trait asks for; the
 // others are plain numbers without an owner.
-unsafe impl AccessControl for Limits {
+unsafe impl AccessControl for ServerLimits {
     type Sentinel = ();
 
     unsafe fn apply(self, config: &mut UA_ServerConfig) -> open62541::Result<()> {

@@ -1,6 +1,6 @@
 //! The embedded server and its thread.
 
-use crate::limits::Limits;
+use crate::limits::ServerLimits;
 use crate::node;
 use anyhow::{Context, Result, anyhow, bail};
 use open62541::{Server, ServerBuilder, ServerRunner, VariableNode, ua};
@@ -21,7 +21,7 @@ const BASE_DATA_VARIABLE: u32 = 63;
 const BYTE_STRING: u32 = 15;
 
 /// A server that runs. Stopped when dropped.
-pub struct Running {
+pub struct RunningServer {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<open62541::Result<()>>>,
@@ -30,10 +30,10 @@ pub struct Running {
 /// Starts a server, with the variables that `furnish` gives it.
 pub fn start(
     address: SocketAddr,
-    limits: Limits,
+    limits: ServerLimits,
     control: &Control,
     furnish: impl FnOnce(&Server) -> Result<()>,
-) -> Result<Running> {
+) -> Result<RunningServer> {
     // It would go on without a port that is in use.
     let address = daemon::choose(address)?;
     let url = format!("opc.tcp://{address}");
@@ -55,7 +55,7 @@ pub fn start(
     Ok(running)
 }
 
-fn run(address: SocketAddr, runner: ServerRunner, control: &Control) -> Result<Running> {
+fn run(address: SocketAddr, runner: ServerRunner, control: &Control) -> Result<RunningServer> {
     let stop = Arc::new(AtomicBool::new(false));
     let (asked, control) = (stop.clone(), control.clone());
     let body = move || {
@@ -64,14 +64,14 @@ fn run(address: SocketAddr, runner: ServerRunner, control: &Control) -> Result<R
         result
     };
     let thread = thread::Builder::new().name("open62541".into()).spawn(body)?;
-    Ok(Running { address, stop, thread: Some(thread) })
+    Ok(RunningServer { address, stop, thread: Some(thread) })
 }
 
 fn listens(address: SocketAddr) -> bool {
     own_sockets::listening().is_ok_and(|all| all.iter().any(|w| w.address == address))
 }
 
-impl Running {
+impl RunningServer {
     /// Address at which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -83,7 +83,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningServer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {

@@ -1,6 +1,6 @@
 //! Writes values: several are on their way at once, and their responses come in order.
 
-use crate::client::{Session, WakeMain};
+use crate::client::{OpcuaSession, WakeMain};
 use crate::{WINDOW, WINDOW_SETTING, node, told, variant};
 use anyhow::{Result, bail, ensure};
 use open62541::ua;
@@ -14,24 +14,29 @@ use wirelap_harness::control::Control;
 use wirelap_harness::link::Outlet;
 
 /// A write whose response has not come.
-type Pending = Pin<Box<dyn Future<Output = open62541::Result<()>> + Send>>;
+type PendingWrite = Pin<Box<dyn Future<Output = open62541::Result<()>> + Send>>;
 
 /// The sending half of a link.
-pub struct Writer {
-    session: Session,
+pub struct NodeWriter {
+    session: OpcuaSession,
     node: ua::NodeId,
     window: usize,
-    pending: Mutex<VecDeque<Pending>>,
+    pending: Mutex<VecDeque<PendingWrite>>,
     control: Control,
     wake_main: Waker,
 }
 
-impl Writer {
+impl NodeWriter {
     /// Writes the variable of `topic`.
-    pub fn new(session: &Session, topic: &str, spec: &Spec, control: &Control) -> Result<Writer> {
+    pub fn new(
+        session: &OpcuaSession,
+        topic: &str,
+        spec: &Spec,
+        control: &Control,
+    ) -> Result<NodeWriter> {
         let window = told(spec, WINDOW_SETTING, WINDOW)?;
         ensure!(window > 0, "--set {WINDOW_SETTING}=0: at least 1");
-        Ok(Writer {
+        Ok(NodeWriter {
             session: session.clone(),
             node: node(topic),
             window,
@@ -46,7 +51,7 @@ impl Writer {
         self.window
     }
 
-    fn pending(&self) -> MutexGuard<'_, VecDeque<Pending>> {
+    fn pending(&self) -> MutexGuard<'_, VecDeque<PendingWrite>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -54,7 +59,7 @@ impl Writer {
     fn begin(&self, payload: &[u8]) -> Result<()> {
         let value = ua::DataValue::new(variant(payload));
         let (session, node) = (self.session.clone(), self.node.clone());
-        let mut write: Pending =
+        let mut write: PendingWrite =
             Box::pin(async move { session.client().write_value(&node, &value).await });
         // The first poll sends it.
         match write.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -98,7 +103,7 @@ impl Writer {
     }
 }
 
-impl Outlet for Writer {
+impl Outlet for NodeWriter {
     fn publish(&self, payload: &[u8]) -> Result<()> {
         if self.settle(Waker::noop())? >= self.window
             && !self.control.wait_until(None, || self.has_less_than(self.window))?
@@ -110,7 +115,7 @@ impl Outlet for Writer {
 }
 
 /// The same from the library's own thread, which must never wait for itself.
-pub struct InCallback<'a>(pub &'a Writer);
+pub struct InCallback<'a>(pub &'a NodeWriter);
 
 impl Outlet for InCallback<'_> {
     fn publish(&self, payload: &[u8]) -> Result<()> {

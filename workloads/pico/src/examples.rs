@@ -4,7 +4,7 @@
 //! print the messages a second of each interval in which there were any. Source: zenoh-pico 1.9,
 //! examples/unix/c11.
 
-use crate::place::Place;
+use crate::place::PicoAddress;
 use anyhow::Result;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use wirelap_contract::{Role, RttSummary, Spec};
 use wirelap_events::Nanos;
 use wirelap_harness::foreign::{Folder, Lines, line_by_line};
 use wirelap_harness::link;
-use wirelap_harness::rtt::RoundTrips;
+use wirelap_harness::rtt::RoundTripTimes;
 
 /// Folder of the programs.
 pub const FOLDER: Folder = Folder {
@@ -34,10 +34,10 @@ pub fn program(role: Role) -> &'static str {
 }
 
 /// The command line of a role. Its output can be read.
-pub fn command(spec: &Spec, place: &Place, pings: u64) -> Result<Command> {
+pub fn command(spec: &Spec, place: &PicoAddress, pings: u64) -> Result<Command> {
     let mut command = line_by_line(&FOLDER.find(program(spec.role))?);
     command.args(["-m", mode(spec.role, place)]);
-    let joins = matches!(place, Place::Multicast(..)) || link::listens(spec.role);
+    let joins = matches!(place, PicoAddress::Multicast(..)) || link::listens(spec.role);
     command.arg(if joins { "-l" } else { "-e" }).arg(place.locator());
     match spec.role {
         Role::Ping => {
@@ -58,9 +58,9 @@ pub fn command(spec: &Spec, place: &Place, pings: u64) -> Result<Command> {
 
 /// A publisher that is a peer does not wait when its socket is full: a batch is cut in the middle, and the other side
 /// leaves. As a client it waits.
-pub fn mode(role: Role, place: &Place) -> &'static str {
+pub fn mode(role: Role, place: &PicoAddress) -> &'static str {
     match (role, place) {
-        (Role::Pub, Place::Tcp(_)) => "client",
+        (Role::Pub, PicoAddress::Tcp(_)) => "client",
         _ => "peer",
     }
 }
@@ -69,7 +69,7 @@ pub fn mode(role: Role, place: &Place) -> &'static str {
 pub fn round_trips(lines: &Lines, warmup: u64) -> Option<RttSummary> {
     let all: Vec<(Nanos, u64)> = lines.numbers();
     let counted = all.iter().skip(usize::try_from(warmup).unwrap_or(usize::MAX));
-    let mut trips = RoundTrips::expecting(Some(all.len() as u64));
+    let mut trips = RoundTripTimes::expecting(Some(all.len() as u64));
     counted.for_each(|(_, micros)| trips.push(Nanos(micros * 1000)));
     trips.summary()
 }

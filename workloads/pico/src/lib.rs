@@ -7,7 +7,7 @@ mod roles;
 
 use anyhow::Result;
 use examples::FOLDER;
-use place::Place;
+use place::PicoAddress;
 use wirelap_contract::{About, Availability, Done, LinkTransport, Role, Spec, WorkloadKind};
 use wirelap_harness::control::Control;
 use wirelap_harness::link::Family;
@@ -36,7 +36,7 @@ impl Family for Pico {
     }
 
     fn perform(&self, spec: &Spec, control: &Control) -> Result<Option<Done>> {
-        roles::play(spec, Place::tcp(spec)?, control).map(Some)
+        roles::play(spec, PicoAddress::tcp(spec)?, control).map(Some)
     }
 }
 
@@ -52,7 +52,7 @@ impl Family for PicoMulticast {
     }
 
     fn perform(&self, spec: &Spec, control: &Control) -> Result<Option<Done>> {
-        roles::play(spec, Place::multicast(spec)?, control).map(Some)
+        roles::play(spec, PicoAddress::multicast(spec)?, control).map(Some)
     }
 }
 

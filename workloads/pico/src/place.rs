@@ -11,23 +11,23 @@ const GROUP: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 123);
 
 /// A TCP address or a multicast group.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum PicoAddress {
     /// One listens here and the other connects.
     Tcp(SocketAddr),
     /// All join this group on an interface.
     Multicast(SocketAddr, String),
 }
 
-impl Place {
+impl PicoAddress {
     /// The place of `--endpoint`; with a free port if it has none.
-    pub fn tcp(spec: &Spec) -> Result<Place> {
+    pub fn tcp(spec: &Spec) -> Result<PicoAddress> {
         let address = link::resolve(&spec.endpoint)?;
         let chosen = if link::listens(spec.role) { daemon::choose(address)? } else { address };
-        Ok(Place::Tcp(chosen))
+        Ok(PicoAddress::Tcp(chosen))
     }
 
     /// The group of `--endpoint`, or Zenoh's own on its port, on `--interface`.
-    pub fn multicast(spec: &Spec) -> Result<Place> {
+    pub fn multicast(spec: &Spec) -> Result<PicoAddress> {
         let mut address = link::resolve(&spec.endpoint)?;
         if !address.ip().is_multicast() {
             address.set_ip(IpAddr::V4(GROUP));
@@ -36,31 +36,33 @@ impl Place {
             address.set_port(foreign::free_udp_port()?);
         }
         let interface = spec.interface.clone();
-        Ok(Place::Multicast(address, interface))
+        Ok(PicoAddress::Multicast(address, interface))
     }
 
     /// As HOST:PORT.
     pub fn address(&self) -> SocketAddr {
         match self {
-            Place::Tcp(address) | Place::Multicast(address, _) => *address,
+            PicoAddress::Tcp(address) | PicoAddress::Multicast(address, _) => *address,
         }
     }
 
     /// As Zenoh writes it.
     pub fn locator(&self) -> String {
         match self {
-            Place::Tcp(address) => format!("tcp/{address}"),
-            Place::Multicast(address, interface) => format!("udp/{address}#iface={interface}"),
+            PicoAddress::Tcp(address) => format!("tcp/{address}"),
+            PicoAddress::Multicast(address, interface) => {
+                format!("udp/{address}#iface={interface}")
+            }
         }
     }
 
     /// Question for the user about what may be wrong when a program cannot open the place.
     pub fn doubt(&self) -> String {
         match self {
-            Place::Tcp(address) => {
+            PicoAddress::Tcp(address) => {
                 format!("is {address} free, and does the other side listen there?")
             }
-            Place::Multicast(_, interface) => {
+            PicoAddress::Multicast(_, interface) => {
                 format!("does {interface} do multicast (ip link set {interface} multicast on)?")
             }
         }
@@ -69,8 +71,8 @@ impl Place {
     /// True if a program waits at the place.
     pub fn is_taken(&self) -> bool {
         let protocol = match self {
-            Place::Tcp(_) => "tcp",
-            Place::Multicast(..) => "udp",
+            PicoAddress::Tcp(_) => "tcp",
+            PicoAddress::Multicast(..) => "udp",
         };
         foreign::is_bound(protocol, self.address().port())
     }

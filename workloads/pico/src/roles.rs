@@ -1,7 +1,7 @@
 //! From READY to DONE with a program of another's.
 
 use crate::examples;
-use crate::place::Place;
+use crate::place::PicoAddress;
 use anyhow::{Context, Result, bail, ensure};
 use std::time::{Duration, Instant};
 use wirelap_contract::{Done, Role, Spec};
@@ -22,9 +22,9 @@ const LONGEST: Duration = Duration::from_secs(20);
 const BEFORE_IT_SENDS: Duration = Duration::from_secs(1);
 
 /// Plays a role.
-pub fn play(spec: &Spec, place: Place, control: &Control) -> Result<Done> {
+pub fn play(spec: &Spec, place: PicoAddress, control: &Control) -> Result<Done> {
     ensure!(spec.rate.is_none(), "zenoh-pico's examples have no rate: leave --rate away");
-    let part = Part { spec, place, control };
+    let part = RoleContext { spec, place, control };
     match spec.role {
         Role::Ping => part.ping(),
         Role::Pub => part.publish(),
@@ -32,13 +32,13 @@ pub fn play(spec: &Spec, place: Place, control: &Control) -> Result<Done> {
     }
 }
 
-struct Part<'a> {
+struct RoleContext<'a> {
     spec: &'a Spec,
-    place: Place,
+    place: PicoAddress,
     control: &'a Control,
 }
 
-impl Part<'_> {
+impl RoleContext<'_> {
     fn start(&self) -> Result<(Daemon, Lines)> {
         let command = examples::command(self.spec, &self.place, self.pings())?;
         let mut daemon = Daemon::start(examples::program(self.spec.role), command)?;

@@ -2,7 +2,7 @@
 
 use super::run::{FLUSH, Run};
 use crate::pace::{Due, Schedule};
-use crate::tally::Tally;
+use crate::tally::MessageTally;
 use anyhow::{Context, Result};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -11,7 +11,7 @@ use wirelap_harness::clock;
 use wirelap_harness::control::Control;
 use wirelap_harness::link::Opened;
 
-type Link = Arc<Mutex<Opened>>;
+type SharedLink = Arc<Mutex<Opened>>;
 
 pub(super) fn run(run: &Run<'_>, handles: Handles) -> Result<()> {
     let publishers = run.spec.topology.publishers;
@@ -23,7 +23,8 @@ pub(super) fn run(run: &Run<'_>, handles: Handles) -> Result<()> {
     if !run.control.wait_for_go()? {
         return Ok(());
     }
-    let links: Vec<Link> = opened.into_iter().map(|link| Arc::new(Mutex::new(link))).collect();
+    let links: Vec<SharedLink> =
+        opened.into_iter().map(|link| Arc::new(Mutex::new(link))).collect();
     let threads = (0..publishers).zip(links.iter().cycle()).map(|(number, link)| {
         let (spec, control, link) = (share(run.spec, number), run.control.clone(), link.clone());
         let payload = run.payload();
@@ -67,10 +68,10 @@ fn share(spec: &Spec, number: u32) -> Spec {
 fn send(
     spec: &Spec,
     control: &Control,
-    link: &Link,
-    mut payload: super::run::Payload,
-) -> (Tally, Result<()>) {
-    let mut tally = Tally::default();
+    link: &SharedLink,
+    mut payload: super::run::StampedPayload,
+) -> (MessageTally, Result<()>) {
+    let mut tally = MessageTally::default();
     let mut schedule = Schedule::start(spec);
     while let Some(Due { stamp, .. }) = schedule.next(control) {
         let bytes = payload.stamped(stamp);
@@ -83,18 +84,18 @@ fn send(
     (tally, Ok(()))
 }
 
-fn lock(link: &Link) -> std::sync::MutexGuard<'_, Opened> {
+fn lock(link: &SharedLink) -> std::sync::MutexGuard<'_, Opened> {
     link.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_contract::{Role, Topology};
+    use wirelap_contract::{Role, WorkloadTopology};
 
     #[test]
     fn the_shares_are_the_whole() {
-        let topology = Topology { publishers: 3, ..Topology::default() };
+        let topology = WorkloadTopology { publishers: 3, ..WorkloadTopology::default() };
         let spec = Spec {
             topology,
             messages: Some(10),

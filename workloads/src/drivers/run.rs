@@ -76,7 +76,7 @@ impl Run<'_> {
 
     /// The payload of this run's messages, with room for the stamp in front. Behind it are bytes that differ, so
     /// that nothing on the way can shorten them.
-    pub fn payload(&self) -> Payload {
+    pub fn payload(&self) -> StampedPayload {
         let mut state = 0x9E37_79B9_7F4A_7C15_u64;
         let bytes = (0..self.spec.payload).map(|_| {
             state ^= state << 13;
@@ -84,7 +84,7 @@ impl Run<'_> {
             state ^= state << 17;
             state.to_le_bytes()[0]
         });
-        Payload(bytes.collect())
+        StampedPayload(bytes.collect())
     }
 }
 
@@ -122,9 +122,9 @@ impl Complete {
 }
 
 /// A payload that is stamped again for each message.
-pub struct Payload(Vec<u8>);
+pub struct StampedPayload(Vec<u8>);
 
-impl Payload {
+impl StampedPayload {
     pub fn stamped(&mut self, stamp: Stamp) -> &[u8] {
         let stamp = stamp.encode();
         // The command line was checked: there is room.

@@ -3,7 +3,7 @@
 use super::run::{Complete, POLL, Run};
 use anyhow::{Context, Result};
 use std::thread;
-use wirelap_contract::{Stamp, Subscription};
+use wirelap_contract::{Stamp, SubscribedTopics};
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{Handler, Opened};
 
@@ -12,14 +12,14 @@ pub(super) fn run(run: &Run<'_>) -> Result<()> {
     let topology = run.spec.topology;
     let links = run.open_each(topology.subscribers, |number| {
         let topic = match topology.subscription {
-            Subscription::Own => {
+            SubscribedTopics::Own => {
                 let topic = topology.topics_of_subscriber(number).start;
                 topology.topic(&run.spec.topic, topic)
             }
-            Subscription::All | Subscription::Shared => run.spec.topic.clone(),
+            SubscribedTopics::All | SubscribedTopics::Shared => run.spec.topic.clone(),
         };
         // Those that share a subscription count as one: a message may come to any of them, but only once.
-        let counted_as = if topology.subscription == Subscription::Shared { 0 } else { number };
+        let counted_as = if topology.subscription == SubscribedTopics::Shared { 0 } else { number };
         (topic, Some(handler(run, counted_as, complete.clone())))
     })?;
     poll(run.control, links, &complete)?;

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 use wirelap_contract::{
-    About, Done, History, LinkReliability, LinkTransport, Ready, Role, Spec, Stamp,
+    About, DdsHistory, Done, LinkReliability, LinkTransport, ReadyLine, Role, Spec, Stamp,
 };
 use wirelap_contract::{TruthKind, TruthReader, TruthRecord};
 
@@ -20,7 +20,7 @@ pub const LIMIT: Duration = Duration::from_mins(1);
 pub struct Workload {
     child: Child,
     lines: Receiver<String>,
-    pub ready: Ready,
+    pub ready: ReadyLine,
 }
 
 /// A workload that ended without DONE, or before READY.
@@ -41,7 +41,7 @@ impl Workload {
         let mut workload = Self::spawn(spec);
         match workload.lines.recv_timeout(LIMIT) {
             Ok(line) => {
-                workload.ready = Ready::from_line(&line).unwrap().expect("a READY line");
+                workload.ready = ReadyLine::from_line(&line).unwrap().expect("a READY line");
                 Ok(workload)
             }
             Err(_) => Err(workload.failure()),
@@ -62,7 +62,7 @@ impl Workload {
         thread::spawn(move || {
             stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
-        Workload { child, lines, ready: Ready::default() }
+        Workload { child, lines, ready: ReadyLine::default() }
     }
 
     pub fn pid(&self) -> u32 {
@@ -169,7 +169,7 @@ pub struct Case {
 impl Case {
     pub fn of(middleware: &str) -> Case {
         let mut base = Spec::new(Role::Sub, middleware);
-        base.history = Some(History::KeepAll);
+        base.history = Some(DdsHistory::KeepAll);
         base.warmup = 20;
         base.messages = Some(500);
         // DDS meets by domain number instead of by address: a number for each case.

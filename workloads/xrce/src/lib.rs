@@ -17,9 +17,9 @@ use wirelap_harness::link::Family;
 const MAX_PAYLOAD: usize = 1 << 20;
 
 /// The middleware `xrce-dds`.
-pub struct Xrce;
+pub struct XrceWorkload;
 
-impl Family for Xrce {
+impl Family for XrceWorkload {
     fn about(&self) -> About {
         let what = "DDS-XRCE's examples through the Micro XRCE-DDS Agent";
         About {

@@ -1,7 +1,7 @@
 //! Two clients of a router, over TCP.
 
 use crate::link::{Uplink, ZenohLink};
-use crate::session::{Opening, Side};
+use crate::session::{ConnectMode, Opening};
 use crate::{MAX_PAYLOAD, router, zenohd};
 use anyhow::{Context, Result, bail};
 use wirelap_contract::{About, Availability, LinkTransport, Scaling, Spec};
@@ -12,9 +12,9 @@ use wirelap_harness::link::{self, Family, Handler, Opened};
 const TIMESTAMPING: &str = "timestamping";
 
 /// The middleware `zenoh-brokered`.
-pub struct Brokered;
+pub struct ZenohBrokered;
 
-impl Family for Brokered {
+impl Family for ZenohBrokered {
     fn about(&self) -> About {
         About::new("zenoh-brokered", "Zenoh through a router", MAX_PAYLOAD, &[LinkTransport::Tcp])
             .scaling(Scaling { shared: false, ..Scaling::BROKERED })
@@ -26,7 +26,7 @@ impl Family for Brokered {
     fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
         let opening = Opening {
             mode: "client",
-            side: Side::Connect,
+            side: ConnectMode::Connect,
             transport: LinkTransport::Tcp,
             address: link::resolve(&spec.endpoint)?,
             timestamping: false,

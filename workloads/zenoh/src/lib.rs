@@ -9,8 +9,8 @@ mod router;
 mod session;
 mod zenohd;
 
-pub use brokered::Brokered;
-pub use peer::Peer;
+pub use brokered::ZenohBrokered;
+pub use peer::ZenohPeerToPeer;
 
 /// Larger ones are possible, but nobody waits for them.
 const MAX_PAYLOAD: usize = 256 << 20;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use wirelap_contract::{LinkTransport, Role, Spec};
 use wirelap_harness::clock;
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{Facts, Handler, Link, Opened, Outlet, Topics};
+use wirelap_harness::link::{Facts, Handler, Link, Opened, Outlet, RoleTopics};
 use zenoh::pubsub::{Publisher, Subscriber};
 use zenoh::{Session, Wait};
 
@@ -53,7 +53,7 @@ impl ZenohLink {
         handler: Option<Handler>,
         control: &Control,
     ) -> Result<ZenohLink> {
-        let topics = Topics::of(spec);
+        let topics = RoleTopics::of(spec);
         let outlet = topics.outgoing.map(|key| ZenohOutlet::declare(&uplink, key, spec, control));
         let outlet = outlet.transpose()?.map(Arc::new);
         let subscriber = match (topics.incoming, handler) {

@@ -2,7 +2,7 @@
 
 use crate::MAX_PAYLOAD;
 use crate::link::{Uplink, ZenohLink};
-use crate::session::{Opening, Side};
+use crate::session::{ConnectMode, Opening};
 use anyhow::Result;
 use wirelap_contract::{About, LinkTransport, Scaling, Spec};
 use wirelap_harness::control::Control;
@@ -16,9 +16,9 @@ const TRANSPORTS: &[LinkTransport] = if cfg!(feature = "udp") {
 };
 
 /// The middleware `zenoh-p2p`.
-pub struct Peer;
+pub struct ZenohPeerToPeer;
 
-impl Family for Peer {
+impl Family for ZenohPeerToPeer {
     fn about(&self) -> About {
         About::new("zenoh-p2p", "Zenoh, peer to peer", MAX_PAYLOAD, TRANSPORTS).scaling(
             // A subscriber listens, and a second one would need an address of its own.
@@ -29,7 +29,7 @@ impl Family for Peer {
     fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
         let opening = Opening {
             mode: "peer",
-            side: if link::listens(spec.role) { Side::Listen } else { Side::Connect },
+            side: if link::listens(spec.role) { ConnectMode::Listen } else { ConnectMode::Connect },
             transport: spec.transport.unwrap_or(LinkTransport::Tcp),
             address: link::resolve(&spec.endpoint)?,
             timestamping: false,
@@ -37,8 +37,8 @@ impl Family for Peer {
         let uplink = Uplink { session: opening.open()?, router: None };
         let link = ZenohLink::declare(uplink, spec, handler, control)?;
         let endpoint = match opening.side {
-            Side::Listen => opening.listening()?,
-            Side::Connect => {
+            ConnectMode::Listen => opening.listening()?,
+            ConnectMode::Connect => {
                 link.wait_for_match(control)?;
                 opening.address
             }

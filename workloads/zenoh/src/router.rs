@@ -1,6 +1,6 @@
 //! The embedded router: what `zenohd` is around, without its plugins.
 
-use crate::session::{Opening, Side};
+use crate::session::{ConnectMode, Opening};
 use anyhow::Result;
 use wirelap_contract::{LinkTransport, Spec};
 use wirelap_harness::control::Control;
@@ -10,7 +10,7 @@ use zenoh::Wait;
 pub fn serve(spec: &Spec, timestamping: bool, control: &Control) -> Result<()> {
     let opening = Opening {
         mode: "router",
-        side: Side::Listen,
+        side: ConnectMode::Listen,
         transport: LinkTransport::Tcp,
         address: link::resolve(&spec.endpoint)?,
         timestamping,

@@ -9,7 +9,7 @@ use zenoh::{Config, Session, Wait};
 
 /// Way in which the connection is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum ConnectMode {
     Listen,
     Connect,
 }
@@ -19,7 +19,7 @@ pub enum Side {
 pub struct Opening {
     /// `peer`, `client` or `router`.
     pub mode: &'static str,
-    pub side: Side,
+    pub side: ConnectMode,
     pub transport: LinkTransport,
     pub address: SocketAddr,
     /// True if a router stamps messages with its time.
@@ -60,8 +60,8 @@ impl Opening {
 
     fn settings(&self) -> Vec<(String, String)> {
         let (here, other) = match self.side {
-            Side::Listen => ("listen", "connect"),
-            Side::Connect => ("connect", "listen"),
+            ConnectMode::Listen => ("listen", "connect"),
+            ConnectMode::Connect => ("connect", "listen"),
         };
         let endpoint = format!("[\"{}/{}\"]", name(self.transport), self.address);
         let mut settings = vec![
@@ -82,7 +82,7 @@ impl Opening {
 
     /// Zenoh's own words are a chain of source locations.
     fn explain(&self, error: &zenoh::Error) -> anyhow::Error {
-        if self.side == Side::Connect {
+        if self.side == ConnectMode::Connect {
             return anyhow!("nobody listens on {}/{}", name(self.transport), self.address);
         }
         let bound = match self.transport {

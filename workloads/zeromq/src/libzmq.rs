@@ -1,7 +1,7 @@
 //! The library libzmq, by the crate zmq. A thread of its own does all input and output; the main thread talks with it
 //! through queues, whose lengths are the high-water marks.
 
-use crate::monitor::{Connection, Monitor};
+use crate::monitor::{Monitor, MonitorState};
 use crate::nodrop;
 use crate::settings::{
     DEFAULT_HWM, LINGER, LINGER_MS, MATCH_LIMIT, NODROP, Pattern, QUEUE_BYTES, RCVHWM, SNDHWM, TICK,
@@ -23,7 +23,7 @@ const BATCH: usize = 1000;
 const LINGER_STOPPED_MS: i32 = 2000;
 
 struct ZmqLink {
-    wire: Wire,
+    wire: LibzmqOutlet,
     context: Context,
     handler: Option<Handler>,
     message: Message,
@@ -31,34 +31,34 @@ struct ZmqLink {
     facts: Facts,
 }
 
-struct Wire {
+struct LibzmqOutlet {
     socket: Socket,
     pattern: Pattern,
     topic: String,
     control: Control,
-    peer: Option<Peer>,
+    peer: Option<LibzmqPeer>,
     /// REP: the last message has its answer.
     answered: Cell<bool>,
 }
 
 /// The other end, for the side that connects.
-struct Peer {
+struct LibzmqPeer {
     address: SocketAddr,
     monitor: Monitor,
-    connection: Cell<Connection>,
+    connection: Cell<MonitorState>,
     looked: Cell<Instant>,
 }
 
 /// Options of `--set`.
-struct Options {
+struct SocketOptions {
     sndhwm: i32,
     rcvhwm: i32,
     nodrop: bool,
     linger: i32,
 }
 
-impl Options {
-    fn of(spec: &Spec) -> Result<Options> {
+impl SocketOptions {
+    fn of(spec: &Spec) -> Result<SocketOptions> {
         // 1000 large messages on each side would be gigabytes.
         let hwm = (QUEUE_BYTES / spec.payload).clamp(2, DEFAULT_HWM);
         let hwm = i32::try_from(hwm).context("too long a queue")?;
@@ -71,7 +71,7 @@ impl Options {
         };
         let nodrop = number(NODROP, 1, 0)?;
         ensure!(nodrop <= 1, "--set {NODROP}={nodrop}: 0 or 1");
-        Ok(Options {
+        Ok(SocketOptions {
             sndhwm: number(SNDHWM, hwm, 0)?,
             rcvhwm: number(RCVHWM, hwm, 0)?,
             nodrop: nodrop == 1,
@@ -83,10 +83,10 @@ impl Options {
 pub fn open(spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
     let address = link::resolve(&spec.endpoint)?;
     let pattern = Pattern::of(spec)?;
-    let options = Options::of(spec)?;
+    let options = SocketOptions::of(spec)?;
     let context = Context::new();
     let socket = socket(&context, spec, pattern, &options).context("libzmq")?;
-    let mut wire = Wire {
+    let mut wire = LibzmqOutlet {
         socket,
         pattern,
         topic: spec.topic.clone(),
@@ -105,7 +105,12 @@ pub fn open(spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<
     Ok(Box::new(ZmqLink { wire, context, handler, message, linger, facts }))
 }
 
-fn socket(context: &Context, spec: &Spec, pattern: Pattern, options: &Options) -> Result<Socket> {
+fn socket(
+    context: &Context,
+    spec: &Spec,
+    pattern: Pattern,
+    options: &SocketOptions,
+) -> Result<Socket> {
     let (connects, bound) = match pattern {
         Pattern::PubSub => (SocketType::XPUB, SocketType::SUB),
         Pattern::PushPull => (SocketType::PUSH, SocketType::PULL),
@@ -145,7 +150,7 @@ fn explain(error: Error, address: SocketAddr) -> anyhow::Error {
     link::explain(&kind.into(), address)
 }
 
-fn facts(pattern: Pattern, options: &Options, endpoint: SocketAddr) -> Facts {
+fn facts(pattern: Pattern, options: &SocketOptions, endpoint: SocketAddr) -> Facts {
     let (major, minor, patch) = zmq::version();
     let (connects, bound) = pattern.sockets();
     let facts = Facts::at(endpoint)
@@ -163,14 +168,14 @@ fn facts(pattern: Pattern, options: &Options, endpoint: SocketAddr) -> Facts {
     }
 }
 
-impl Wire {
+impl LibzmqOutlet {
     /// Returns when the other end is there, and has subscribed where it subscribes.
     fn connect(&mut self, context: &Context, address: SocketAddr) -> Result<()> {
         let monitor = Monitor::of(context, &self.socket)?;
         self.socket
             .connect(&format!("tcp://{address}"))
             .map_err(|error| explain(error, address))?;
-        let peer = Peer {
+        let peer = LibzmqPeer {
             address,
             monitor,
             connection: Cell::default(),
@@ -178,7 +183,7 @@ impl Wire {
         };
         let failure = RefCell::new(None);
         let met = || match peer.state() {
-            Ok(connection) => connection == Connection::Open && self.is_subscribed(),
+            Ok(connection) => connection == MonitorState::Open && self.is_subscribed(),
             Err(error) => failure.replace(Some(error)).is_none(),
         };
         self.control.wait_or(MATCH_LIMIT, met, || {
@@ -210,7 +215,7 @@ impl Wire {
                     if self.control.interrupted() {
                         bail!("told to stop while the queue was full");
                     }
-                    self.peer.as_ref().map_or(Ok(()), Peer::check)?;
+                    self.peer.as_ref().map_or(Ok(()), LibzmqPeer::check)?;
                 }
                 Err(Error::EINTR) => {}
                 Err(Error::EFSM) => bail!("the peer has not replied, and REQ must not send before"),
@@ -238,19 +243,19 @@ impl Wire {
     }
 }
 
-impl Peer {
-    fn state(&self) -> Result<Connection> {
+impl LibzmqPeer {
+    fn state(&self) -> Result<MonitorState> {
         let connection = self.monitor.look(self.connection.get());
         self.connection.set(connection);
         self.looked.set(Instant::now());
         let address = self.address;
         match connection {
-            Connection::Begun | Connection::Open => Ok(connection),
-            Connection::Refused => {
+            MonitorState::Begun | MonitorState::Open => Ok(connection),
+            MonitorState::Refused => {
                 Err(link::explain(&ErrorKind::ConnectionRefused.into(), address))
             }
-            Connection::Lost => bail!("{address} closed the connection"),
-            Connection::Foreign => {
+            MonitorState::Lost => bail!("{address} closed the connection"),
+            MonitorState::Foreign => {
                 bail!("{address} does not speak ZMTP, or its socket does not fit")
             }
         }
@@ -266,9 +271,9 @@ impl Peer {
     }
 }
 
-impl Outlet for Wire {
+impl Outlet for LibzmqOutlet {
     fn publish(&self, payload: &[u8]) -> Result<()> {
-        self.peer.as_ref().map_or(Ok(()), Peer::check_now_and_then)?;
+        self.peer.as_ref().map_or(Ok(()), LibzmqPeer::check_now_and_then)?;
         if self.pattern == Pattern::PubSub {
             self.send(self.topic.as_bytes(), SNDMORE)?;
         }
@@ -295,7 +300,7 @@ impl Link for ZmqLink {
         for count in 0..BATCH {
             if !wire.receive(message, count == 0)? {
                 let peer = wire.peer.as_ref().filter(|_| count == 0);
-                return peer.map_or(Ok(()), Peer::check_now_and_then);
+                return peer.map_or(Ok(()), LibzmqPeer::check_now_and_then);
             }
             let at = clock::now();
             wire.answered.set(false);

@@ -9,7 +9,7 @@ pub struct Monitor(Socket);
 
 /// State of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Connection {
+pub enum MonitorState {
     /// On its way.
     #[default]
     Begun,
@@ -44,7 +44,7 @@ impl Monitor {
     }
 
     /// Returns the state of `connection` now, after the events since.
-    pub fn look(&self, mut connection: Connection) -> Connection {
+    pub fn look(&self, mut connection: MonitorState) -> MonitorState {
         // Two parts: the event's number (16 bits, the machine's byte order) with a value, and the address.
         while let Ok(parts) = self.0.recv_multipart(DONTWAIT) {
             let number = parts.first().and_then(|part| part.first_chunk::<2>());
@@ -56,17 +56,17 @@ impl Monitor {
     }
 }
 
-impl Connection {
+impl MonitorState {
     /// A connection that was lost stays lost, though libzmq makes another.
-    fn after(self, event: SocketEvent) -> Connection {
+    fn after(self, event: SocketEvent) -> MonitorState {
         use SocketEvent as Event;
         match (self, event) {
-            (Connection::Open, Event::DISCONNECTED) => Connection::Lost,
-            (Connection::Begun | Connection::Refused, event) => match event {
-                Event::HANDSHAKE_SUCCEEDED => Connection::Open,
-                Event::CONNECT_RETRIED => Connection::Refused,
+            (MonitorState::Open, Event::DISCONNECTED) => MonitorState::Lost,
+            (MonitorState::Begun | MonitorState::Refused, event) => match event {
+                Event::HANDSHAKE_SUCCEEDED => MonitorState::Open,
+                Event::CONNECT_RETRIED => MonitorState::Refused,
                 Event::DISCONNECTED => self,
-                _ => Connection::Foreign,
+                _ => MonitorState::Foreign,
             },
             _ => self,
         }
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_first_connection_is_the_only_one() {
-        use Connection::{Begun, Foreign, Lost, Open, Refused};
+        use MonitorState::{Begun, Foreign, Lost, Open, Refused};
         let after = |events: &[SocketEvent]| {
             events.iter().fold(Begun, |connection, &event| connection.after(event))
         };

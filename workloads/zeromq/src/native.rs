@@ -35,19 +35,19 @@ const PUSH_BYTES: usize = 1 << 30;
 const BATCH: usize = 256;
 
 struct NativeLink {
-    wire: Wire,
+    wire: NativeOutlet,
     handler: Option<Handler>,
     batch: Vec<(Nanos, ZmqMessage)>,
     facts: Facts,
 }
 
-struct Wire {
+struct NativeOutlet {
     pump: Pump,
     pattern: Pattern,
     topic: String,
     /// `None` after the last message.
     socket: RefCell<Option<Ours>>,
-    peer: Option<Peer>,
+    peer: Option<NativePeer>,
     /// REQ: a reply is to come. REP: one is to be sent.
     owed: Cell<bool>,
     /// The runtime has a thread of its own.
@@ -55,7 +55,7 @@ struct Wire {
 }
 
 /// The other end, for the side that connects. The library does not tell when it is gone.
-struct Peer {
+struct NativePeer {
     address: SocketAddr,
     connection: Waiting,
     looked: Cell<Instant>,
@@ -169,7 +169,7 @@ pub fn open(spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<
         .setting("sockets", format!("{connects}-{bound}"))
         // The library sets it on every connection and has no option not to.
         .setting("TCP_NODELAY", true);
-    let wire = Wire {
+    let wire = NativeOutlet {
         pump,
         pattern,
         topic: spec.topic.clone(),
@@ -192,7 +192,7 @@ async fn bind(socket: &mut Ours, address: SocketAddr, topic: &str) -> Result<Soc
 }
 
 /// Returns when the other end is there, and has subscribed where it subscribes.
-async fn connect(socket: &mut Ours, address: SocketAddr) -> Result<Peer> {
+async fn connect(socket: &mut Ours, address: SocketAddr) -> Result<NativePeer> {
     match socket.connect(address).await {
         Ok(()) => {}
         Err(ZmqError::Network(error)) => return Err(link::explain(&error, address)),
@@ -210,7 +210,7 @@ async fn connect(socket: &mut Ours, address: SocketAddr) -> Result<Peer> {
     }
     let connection = own_sockets::connected_to(address)?.pop();
     let connection = connection.with_context(|| format!("{address} closed the connection"))?;
-    Ok(Peer { address, connection, looked: Cell::new(Instant::now()) })
+    Ok(NativePeer { address, connection, looked: Cell::new(Instant::now()) })
 }
 
 /// XPUB gets each subscription as a message that starts with 1.
@@ -224,7 +224,7 @@ async fn subscription(socket: &mut XPubSocket) {
     }
 }
 
-impl Peer {
+impl NativePeer {
     /// The end of the connection can be read, behind what else there is to read.
     fn check(&self) -> Result<()> {
         self.looked.set(Instant::now());
@@ -243,7 +243,7 @@ impl Peer {
     }
 }
 
-impl Wire {
+impl NativeOutlet {
     fn message(&self, payload: &[u8]) -> ZmqMessage {
         match self.pattern {
             Pattern::PubSub => {
@@ -256,9 +256,9 @@ impl Wire {
     }
 }
 
-impl Outlet for Wire {
+impl Outlet for NativeOutlet {
     fn publish(&self, payload: &[u8]) -> Result<()> {
-        self.peer.as_ref().map_or(Ok(()), Peer::check_now_and_then)?;
+        self.peer.as_ref().map_or(Ok(()), NativePeer::check_now_and_then)?;
         let message = self.message(payload);
         let mut socket = self.socket.borrow_mut();
         let socket = socket.as_mut().context("the socket is closed")?;
@@ -347,7 +347,9 @@ impl Link for NativeLink {
         self.hand_over()?;
         match taken {
             // With its last message the peer may have left.
-            Ok(()) if is_idle => self.wire.peer.as_ref().map_or(Ok(()), Peer::check_now_and_then),
+            Ok(()) if is_idle => {
+                self.wire.peer.as_ref().map_or(Ok(()), NativePeer::check_now_and_then)
+            }
             Ok(()) => Ok(()),
             Err(error) if connects => bail!("cannot receive: {error}"),
             Err(error) => {
@@ -360,7 +362,7 @@ impl Link for NativeLink {
     }
 
     fn flush(&mut self, limit: Duration) -> Result<()> {
-        let Wire { pump, socket, .. } = &mut self.wire;
+        let NativeOutlet { pump, socket, .. } = &mut self.wire;
         if let Some(socket) = socket.get_mut().take_if(|socket| socket.has_queue()) {
             // Only when the socket is gone does the task that writes come to an end.
             pump.runtime.block_on(socket.close());

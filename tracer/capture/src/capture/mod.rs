@@ -1,6 +1,7 @@
 //! The running capture.
 
 mod counters;
+mod event_counts;
 mod existing;
 mod filtering;
 mod later;
@@ -18,27 +19,26 @@ pub use run_time::RunTimeCount;
 
 use crate::attach::{self, Attached};
 use crate::hooks::{self, AttachTime, ChosenHook, ObservationHook};
-use crate::links::Links;
-use crate::ring::{Ring, RingKind};
+use crate::links::ProgramLinks;
+use crate::ring::{RingConsumer, RingKind};
 use crate::stash::PayloadStash;
 use crate::tls::{TlsAccess, TlsWatch};
-use crate::{AttachError, CaptureError, Config, allocator, clock, kernel};
+use crate::{AttachError, CaptureConfig, CaptureError, allocator, clock, kernel};
 use aya::Ebpf;
+use event_counts::EventCounts;
 use maps::{array, map_error};
 use muted_sockets::MutedSockets;
 use needs::Needs;
 use rustix::thread::CapabilitySet;
-use skipped::SkippedRuns;
 use std::collections::VecDeque;
-use std::time::Instant;
-use wirelap_events::{Body, Cpu, Event, Pid, Probe, TraceDetail};
+use wirelap_events::{Body, Cpu, Event, Pid, TraceDetail};
 
 /// Attached probes. Dropping this value detaches them, and so does the end of the process, even if it is killed.
 pub struct Capture {
-    ring: Ring,
+    ring: RingConsumer,
     ring_bytes: u32,
     ebpf: Ebpf,
-    links: Links,
+    links: ProgramLinks,
     /// Programs that [`Capture::detach`] has detached.
     detached: Vec<&'static str>,
     hooks: Vec<ChosenHook>,
@@ -56,11 +56,7 @@ pub struct Capture {
     windows: u32,
     open: bool,
     muted: MutedSockets,
-    emitted: [u64; Probe::ALL.len()],
-    /// Losses that [`Body::Lost`] has told so far.
-    lost: [[u64; 2]; Probe::ALL.len()],
-    skipped: SkippedRuns,
-    next_loss_check: Instant,
+    counts: EventCounts,
     empty_ticks: u32,
     /// Events that are made here and not by the probes, in order of time.
     pending: VecDeque<Event<'static>>,
@@ -75,11 +71,11 @@ impl Capture {
     ///
     /// # Errors
     /// [`AttachError`], a sentence that tells what is missing and the remedy.
-    pub fn attach(config: &Config) -> Result<Capture, AttachError> {
+    pub fn attach(config: &CaptureConfig) -> Result<Capture, AttachError> {
         let Attached { mut ebpf, links, hooks, later, joins_payload, tls } =
             attach::attach(config)?;
-        let ring = Ring::of(&mut ebpf, RingKind::choose(config))?;
-        let skipped = SkippedRuns::since_now(&ebpf);
+        let ring = RingConsumer::of(&mut ebpf, RingKind::choose(config))?;
+        let counts = EventCounts::since_now(&ebpf);
         let mut capture = Capture {
             ring,
             ring_bytes: config.ring_bytes,
@@ -97,10 +93,7 @@ impl Capture {
             windows: 1,
             open: false,
             muted: MutedSockets::default(),
-            emitted: [0; Probe::ALL.len()],
-            lost: [[0; 2]; Probe::ALL.len()],
-            skipped,
-            next_loss_check: Instant::now(),
+            counts,
             empty_ticks: 0,
             pending: VecDeque::new(),
             own: Pid(std::process::id()),
@@ -175,7 +168,7 @@ impl Capture {
     }
 
     /// The same, of those probes that [`Capture::detach`] has detached, for those that this detail needs; the others stay detached.
-    /// What is reported with less detail than [`Config::detail`] cannot be joined to messages: this is for measuring what each
+    /// What is reported with less detail than [`CaptureConfig::detail`] cannot be joined to messages: this is for measuring what each
     /// part costs.
     ///
     /// # Errors

@@ -18,12 +18,12 @@ use wirelap_events::Probe;
 const CHECK: Duration = Duration::from_millis(100);
 
 /// A count for each probe.
-type Counts = [u64; Probe::ALL.len()];
+type SkippedCounts = [u64; Probe::ALL.len()];
 
 /// Runs that the kernel has skipped since tracing began.
 pub struct SkippedRuns {
-    before: Counts,
-    latest: Counts,
+    before: SkippedCounts,
+    latest: SkippedCounts,
     next: Instant,
 }
 
@@ -31,16 +31,16 @@ impl SkippedRuns {
     /// Counts from now on.
     pub fn since_now(ebpf: &Ebpf) -> SkippedRuns {
         let before = read(ebpf);
-        SkippedRuns { before, latest: Counts::default(), next: Instant::now() }
+        SkippedRuns { before, latest: SkippedCounts::default(), next: Instant::now() }
     }
 
     /// The counts as they are now.
-    pub fn of(&self, ebpf: &Ebpf) -> Counts {
+    pub fn of(&self, ebpf: &Ebpf) -> SkippedCounts {
         since(self.before, read(ebpf))
     }
 
     /// The counts as they were a moment ago at most.
-    pub fn at(&mut self, now: Instant, ebpf: &Ebpf) -> Counts {
+    pub fn at(&mut self, now: Instant, ebpf: &Ebpf) -> SkippedCounts {
         if now >= self.next {
             self.next = now + CHECK;
             self.latest = self.of(ebpf);
@@ -49,21 +49,21 @@ impl SkippedRuns {
     }
 }
 
-fn since(before: Counts, mut now: Counts) -> Counts {
+fn since(before: SkippedCounts, mut now: SkippedCounts) -> SkippedCounts {
     now.iter_mut().zip(before).for_each(|(now, before)| *now = now.saturating_sub(before));
     now
 }
 
 /// The counts of the programs that are loaded; whether they are attached does not matter.
-fn read(ebpf: &Ebpf) -> Counts {
+fn read(ebpf: &Ebpf) -> SkippedCounts {
     sum(ebpf.programs().filter_map(|(name, program)| {
         let probe = hooks::probe_of(name)?;
         Some((probe, skipped_runs(program.fd().ok()?.as_fd())))
     }))
 }
 
-fn sum(programs: impl Iterator<Item = (Probe, u64)>) -> Counts {
-    let mut counts = Counts::default();
+fn sum(programs: impl Iterator<Item = (Probe, u64)>) -> SkippedCounts {
+    let mut counts = SkippedCounts::default();
     for (probe, runs) in programs {
         let count = &mut counts[probe as usize];
         *count = count.saturating_add(runs);
@@ -110,7 +110,7 @@ mod tests {
         let counts = since(programs(2, 1), programs(7, 2));
         assert_eq!((counts[Probe::Read as usize], counts[Probe::Send as usize]), (5, 1));
         assert_eq!(counts.iter().sum::<u64>(), 6);
-        assert_eq!(since(programs(9, 0), programs(0, 0)), Counts::default());
+        assert_eq!(since(programs(9, 0), programs(0, 0)), SkippedCounts::default());
         let most = sum([(Probe::Rx, u64::MAX), (Probe::Rx, 1)].into_iter());
         assert_eq!(most[Probe::Rx as usize], u64::MAX);
     }
@@ -135,7 +135,8 @@ mod tests {
     #[cfg(feature = "privileged")]
     #[test]
     fn the_count_of_a_program_is_that_of_its_descriptor() {
-        let config = crate::Config { exclude_self: false, ..crate::Config::default() };
+        let config =
+            crate::CaptureConfig { exclude_self: false, ..crate::CaptureConfig::default() };
         let capture = crate::Capture::attach(&config).expect("these tests need root");
         let mut compared = 0;
         for (name, program) in capture.ebpf.programs() {

@@ -2,7 +2,7 @@
 //! packet leaves its socket (`ebpf/probes/payload.bpf.c`).
 
 use super::malformed::Malformed;
-use super::record::Record;
+use super::record::RecordBytes;
 use wirelap_ebpf::layout::{self as l, wl_flow, wl_head, wl_packet};
 use wirelap_events::Nanos;
 
@@ -25,7 +25,7 @@ impl PacketName {
     }
 }
 
-fn packet_name(r: Record<'_>) -> PacketName {
+fn packet_name(r: RecordBytes<'_>) -> PacketName {
     PacketName {
         flow: r.bytes(wl_packet::FLOW),
         seq: r.u32(wl_packet::SEQ),
@@ -35,7 +35,7 @@ fn packet_name(r: Record<'_>) -> PacketName {
 
 /// A packet that leaves, as far as that tells its payload, which was copied before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Departure {
+pub(crate) struct LeavingPacket {
     pub name: PacketName,
     /// The packet as the kernel knows it, as long as it is there; `None` for a part of a stream, and for a fragment.
     pub skb: Option<u32>,
@@ -46,15 +46,15 @@ pub(crate) struct Departure {
 }
 
 /// Reads from a record how a packet left; `None` for a record of another kind.
-pub(crate) fn departure(bytes: &[u8]) -> Option<Departure> {
-    let head = Record::checked(bytes, 0, wl_head::SIZE).ok()?;
+pub(crate) fn departure(bytes: &[u8]) -> Option<LeavingPacket> {
+    let head = RecordBytes::checked(bytes, 0, wl_head::SIZE).ok()?;
     if u32::from(head.kind()) != l::WL_XMIT {
         return None;
     }
-    let r = Record::checked(bytes, head.kind(), wl_packet::SIZE).ok()?;
+    let r = RecordBytes::checked(bytes, head.kind(), wl_packet::SIZE).ok()?;
     let name = packet_name(r);
     let is_whole = name.is_datagram() && !r.flag(l::WL_FRAGMENT);
-    Some(Departure {
+    Some(LeavingPacket {
         name,
         skb: is_whole.then(|| r.u32(wl_packet::ACK)),
         at: r.time(wl_packet::QUEUED).unwrap_or(Nanos(r.u64(wl_head::AT))),
@@ -66,7 +66,7 @@ pub(crate) fn departure(bytes: &[u8]) -> Option<Departure> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CopiedPayload<'r> {
     pub name: PacketName,
-    /// As in [`Departure`], for a datagram.
+    /// As in [`LeavingPacket`], for a datagram.
     pub skb: u32,
     /// Time when the payload was copied.
     pub at: Nanos,
@@ -78,11 +78,11 @@ pub(crate) struct CopiedPayload<'r> {
 /// # Errors
 /// [`Malformed`] if the record is too short.
 pub(crate) fn payload(bytes: &[u8]) -> Result<Option<CopiedPayload<'_>>, Malformed> {
-    let head = Record::checked(bytes, 0, wl_head::SIZE)?;
+    let head = RecordBytes::checked(bytes, 0, wl_head::SIZE)?;
     if u32::from(head.kind()) != l::WL_PAYLOAD {
         return Ok(None);
     }
-    let r = Record::checked(bytes, head.kind(), wl_packet::SIZE)?;
+    let r = RecordBytes::checked(bytes, head.kind(), wl_packet::SIZE)?;
     let needed = wl_packet::SIZE.saturating_add(r.u32(wl_head::CAPTURED) as usize);
     let short = Malformed::Short { kind: r.kind(), needed, got: bytes.len() };
     let bytes = bytes.get(wl_packet::SIZE..needed).ok_or(short)?;
@@ -114,7 +114,7 @@ mod tests {
         bytes
     }
 
-    fn departed(transport: u8, flags: u32, queued: u64) -> Departure {
+    fn departed(transport: u8, flags: u32, queued: u64) -> LeavingPacket {
         departure(&record(l::WL_XMIT, transport, flags, queued, &[])).unwrap()
     }
 

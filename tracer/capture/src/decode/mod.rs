@@ -8,11 +8,11 @@ mod record;
 mod sched;
 mod unix;
 
-pub(crate) use apart::{CopiedPayload, Departure, PacketName, departure, payload};
+pub(crate) use apart::{CopiedPayload, LeavingPacket, PacketName, departure, payload};
 pub use malformed::Malformed;
 pub use unix::{UnixConnection, unix_connections};
 
-use record::Record;
+use record::RecordBytes;
 use wirelap_ebpf::layout::{self as l, wl_head};
 use wirelap_events::{
     Body, Comm, Cpu, DropCause, DroppedPacket, Event, IfIndex, Nagle, Nanos, Packet, PacketHook,
@@ -26,9 +26,9 @@ use wirelap_events::{
 /// # Errors
 /// [`Malformed`] if the record is too short, of an unknown kind, or has an impossible value.
 pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Malformed> {
-    let head = Record::checked(bytes, 0, wl_head::SIZE)?;
+    let head = RecordBytes::checked(bytes, 0, wl_head::SIZE)?;
     let kind = head.kind();
-    let sized = |size| Record::checked(bytes, kind, size);
+    let sized = |size| RecordBytes::checked(bytes, kind, size);
     let body = match u32::from(kind) {
         l::WL_SOCKET => Body::Socket(socket(sized(l::wl_socket::SIZE)?)?),
         l::WL_CLOSED => Body::Closed(sized(l::wl_closed::SIZE)?.socket(l::wl_closed::COOKIE)),
@@ -48,7 +48,7 @@ pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Malformed> {
     Ok(Event { at: Nanos(head.u64(wl_head::AT)), cpu: Cpu(head.u16(wl_head::CPU)), body })
 }
 
-fn socket(r: Record<'_>) -> Result<Socket, Malformed> {
+fn socket(r: RecordBytes<'_>) -> Result<Socket, Malformed> {
     use l::wl_socket as f;
     let flow = r.flow(f::FLOW)?;
     let seq = |at| Some(Seq(r.u32(at))).filter(|_| r.flag(l::WL_HAS_SEQ));
@@ -74,7 +74,7 @@ fn socket(r: Record<'_>) -> Result<Socket, Malformed> {
     })
 }
 
-fn send(r: Record<'_>) -> Result<SendCall, Malformed> {
+fn send(r: RecordBytes<'_>) -> Result<SendCall, Malformed> {
     use l::wl_send as f;
     let len = r.u32(f::LEN);
     let kind = if u32::from(r.kind()) == l::WL_SEND_STREAM {
@@ -91,12 +91,12 @@ fn send(r: Record<'_>) -> Result<SendCall, Malformed> {
 /// [`Malformed`] if the record is too short.
 pub(crate) fn written(bytes: &[u8]) -> Result<Option<WrittenBytes<'_>>, Malformed> {
     use l::wl_send as f;
-    let head = Record::checked(bytes, 0, wl_head::SIZE)?;
+    let head = RecordBytes::checked(bytes, 0, wl_head::SIZE)?;
     let captured = head.u32(wl_head::CAPTURED) as usize;
     if u32::from(head.kind()) != l::WL_SEND_STREAM || captured == 0 {
         return Ok(None);
     }
-    let r = Record::checked(bytes, head.kind(), f::SIZE)?;
+    let r = RecordBytes::checked(bytes, head.kind(), f::SIZE)?;
     let needed = f::SIZE.saturating_add(captured);
     let short = Malformed::Short { kind: head.kind(), needed, got: bytes.len() };
     let sent = bytes.get(f::SIZE..needed).ok_or(short)?;
@@ -109,7 +109,7 @@ pub(crate) fn written(bytes: &[u8]) -> Result<Option<WrittenBytes<'_>>, Malforme
     }))
 }
 
-fn plain<'a>(bytes: &'a [u8], r: Record<'_>) -> Result<PlainText<'a>, Malformed> {
+fn plain<'a>(bytes: &'a [u8], r: RecordBytes<'_>) -> Result<PlainText<'a>, Malformed> {
     use l::wl_plain as f;
     let len = r.u32(f::TEXT_LEN);
     let needed = f::SIZE.saturating_add(r.u32(wl_head::CAPTURED) as usize);
@@ -131,7 +131,7 @@ fn plain<'a>(bytes: &'a [u8], r: Record<'_>) -> Result<PlainText<'a>, Malformed>
 }
 
 /// Reads a `struct wl_tx`.
-fn tx_state(r: Record<'_>, at: usize) -> Result<TxState, Malformed> {
+fn tx_state(r: RecordBytes<'_>, at: usize) -> Result<TxState, Malformed> {
     use l::wl_tx as f;
     Ok(TxState {
         in_flight: r.u32(at + f::IN_FLIGHT),
@@ -152,7 +152,7 @@ fn tx_state(r: Record<'_>, at: usize) -> Result<TxState, Malformed> {
     })
 }
 
-fn read(r: Record<'_>) -> ReadCall {
+fn read(r: RecordBytes<'_>) -> ReadCall {
     use l::wl_read as f;
     let len = r.u32(f::LEN);
     let kind = if u32::from(r.kind()) == l::WL_READ_STREAM {
@@ -164,7 +164,7 @@ fn read(r: Record<'_>) -> ReadCall {
     ReadCall { socket: r.socket(f::COOKIE), task: r.task(f::TASK), kind }
 }
 
-fn ready(r: Record<'_>) -> Ready {
+fn ready(r: RecordBytes<'_>) -> Ready {
     use l::wl_ready as f;
     let kind = if u32::from(r.kind()) == l::WL_READY_STREAM {
         ReadyKind::Stream(Seq(r.u32(f::RCV_NXT)))
@@ -174,7 +174,7 @@ fn ready(r: Record<'_>) -> Ready {
     Ready { socket: r.socket(f::COOKIE), kind }
 }
 
-fn packet<'a>(bytes: &'a [u8], r: Record<'_>) -> Result<Packet<'a>, Malformed> {
+fn packet<'a>(bytes: &'a [u8], r: RecordBytes<'_>) -> Result<Packet<'a>, Malformed> {
     use l::wl_packet as f;
     let captured = r.u32(wl_head::CAPTURED) as usize;
     let needed = f::SIZE.saturating_add(captured);
@@ -217,7 +217,7 @@ fn packet<'a>(bytes: &'a [u8], r: Record<'_>) -> Result<Packet<'a>, Malformed> {
     })
 }
 
-fn kind_of(r: Record<'_>) -> PacketKind {
+fn kind_of(r: RecordBytes<'_>) -> PacketKind {
     use l::wl_packet as f;
     if r.flag(l::WL_REFUSED) {
         PacketKind::IcmpError
@@ -228,7 +228,7 @@ fn kind_of(r: Record<'_>) -> PacketKind {
     }
 }
 
-fn retransmit(r: Record<'_>) -> Retransmit {
+fn retransmit(r: RecordBytes<'_>) -> Retransmit {
     use l::wl_retransmit as f;
     let recovery = match r.u32(f::STATE) {
         l::WL_CA_LOSS => Recovery::Timeout,
@@ -243,7 +243,7 @@ fn retransmit(r: Record<'_>) -> Retransmit {
     }
 }
 
-fn drop(r: Record<'_>) -> Result<DroppedPacket, Malformed> {
+fn drop(r: RecordBytes<'_>) -> Result<DroppedPacket, Malformed> {
     use l::wl_drop as f;
     let cause = match r.u32(f::CAUSE) {
         l::WL_CAUSE_OTHER => DropCause::Other,

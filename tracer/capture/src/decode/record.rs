@@ -7,16 +7,16 @@ use wirelap_events::{FlowKey, Nanos, NetNs, PacketId, Pid, SocketId, TaskId, Tid
 
 /// The bytes of a record, at least as long as the struct that they are read as.
 #[derive(Clone, Copy)]
-pub(super) struct Record<'a>(&'a [u8]);
+pub(super) struct RecordBytes<'a>(&'a [u8]);
 
-impl<'a> Record<'a> {
+impl<'a> RecordBytes<'a> {
     /// Checks that a record has at least `needed` bytes.
-    pub fn checked(bytes: &'a [u8], kind: u8, needed: usize) -> Result<Record<'a>, Malformed> {
+    pub fn checked(bytes: &'a [u8], kind: u8, needed: usize) -> Result<RecordBytes<'a>, Malformed> {
         let got = bytes.len();
-        bytes.get(..needed).map(Record).ok_or(Malformed::Short { kind, needed, got })
+        bytes.get(..needed).map(RecordBytes).ok_or(Malformed::Short { kind, needed, got })
     }
 
-    /// The bytes of a field. They are zero beyond the end, which cannot happen after [`Record::checked`].
+    /// The bytes of a field. They are zero beyond the end, which cannot happen after [`RecordBytes::checked`].
     pub fn bytes<const N: usize>(self, at: usize) -> [u8; N] {
         self.0.get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; N])
     }

@@ -1,7 +1,7 @@
 //! Decodes the records of the scheduler: threads that run again, and CPU quotas that were used up.
 
 use super::malformed::Malformed;
-use super::record::Record;
+use super::record::RecordBytes;
 use arrayvec::ArrayString;
 use wirelap_ebpf::layout::{self as l, wl_head};
 use wirelap_events::{
@@ -13,7 +13,7 @@ use wirelap_events::{
 const SLICE: Nanos = Nanos::from_millis(3);
 
 /// Reads a `struct wl_wake`.
-pub(super) fn wake(r: Record<'_>) -> Result<Wake, Malformed> {
+pub(super) fn wake(r: RecordBytes<'_>) -> Result<Wake, Malformed> {
     use l::wl_wake as f;
     let rest = match r.u32(f::OFF_CPU) {
         l::WL_OFF_CPU_ASLEEP => OffCpuReason::Asleep,
@@ -53,7 +53,7 @@ pub(super) fn wake(r: Record<'_>) -> Result<Wake, Malformed> {
 }
 
 /// Reads a `struct wl_wake_shared`.
-pub(super) fn shared(r: Record<'_>) -> Result<Wake, Malformed> {
+pub(super) fn shared(r: RecordBytes<'_>) -> Result<Wake, Malformed> {
     use l::wl_share as f;
     let mut wake = wake(r)?;
     if wake.reason == OffCpuReason::Preempted && wake.migrated {
@@ -107,7 +107,7 @@ fn polls(call: libc::c_long) -> bool {
 }
 
 /// Reads a `struct wl_ended`.
-pub(super) fn ended(r: Record<'_>) -> ProcessEnd {
+pub(super) fn ended(r: RecordBytes<'_>) -> ProcessEnd {
     use l::wl_ended as f;
     ProcessEnd {
         task: r.task(f::TASK),
@@ -117,7 +117,7 @@ pub(super) fn ended(r: Record<'_>) -> ProcessEnd {
 }
 
 /// Reads a `struct wl_quota`.
-pub(super) fn quota(r: Record<'_>) -> Quota {
+pub(super) fn quota(r: RecordBytes<'_>) -> Quota {
     use l::wl_quota as f;
     Quota {
         cgroup: CgroupId(r.u64(f::CGROUP)),

@@ -1,6 +1,6 @@
 //! Records of connections over Unix sockets, which the iterator over open files writes.
 
-use super::record::Record;
+use super::record::RecordBytes;
 use wirelap_ebpf::layout::wl_unix as f;
 use wirelap_events::Pid;
 
@@ -20,10 +20,12 @@ pub struct UnixConnection {
 /// The connections in what the iterator wrote. Bytes behind the last whole record are left out.
 pub fn unix_connections(written: &[u8]) -> Vec<UnixConnection> {
     let records = written.chunks_exact(f::SIZE);
-    records.filter_map(|bytes| Record::checked(bytes, 0, f::SIZE).ok().map(connection)).collect()
+    records
+        .filter_map(|bytes| RecordBytes::checked(bytes, 0, f::SIZE).ok().map(connection))
+        .collect()
 }
 
-fn connection(r: Record<'_>) -> UnixConnection {
+fn connection(r: RecordBytes<'_>) -> UnixConnection {
     let name: [u8; f::SIZE - f::NAME] = r.bytes(f::NAME);
     let len = (r.u32(f::NAME_LEN) as usize).min(name.len());
     UnixConnection {

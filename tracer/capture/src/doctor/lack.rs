@@ -34,16 +34,16 @@ impl Lacking {
 
 /// Facts about the machine and this process that decide why a hook is missing.
 #[derive(Clone, Copy, Debug)]
-struct Facts {
+struct MachineFacts {
     may_use_cgroups: bool,
     has_cgroup_v2: bool,
     has_jit: bool,
 }
 
-impl Facts {
-    fn here() -> Facts {
+impl MachineFacts {
+    fn here() -> MachineFacts {
         let jit = fs::read_to_string("/proc/sys/net/core/bpf_jit_enable");
-        Facts {
+        MachineFacts {
             may_use_cgroups: may_use_cgroups(),
             has_cgroup_v2: crate::filter::cgroup_root().is_some(),
             // A kernel without the setting compiles always.
@@ -86,7 +86,7 @@ pub(super) fn find(
         all.push(lacking(Lack::NewerKernel, None, NOTHING));
         return all;
     }
-    let facts = Facts::here();
+    let facts = MachineFacts::here();
     for chosen in observations {
         let is_whole = chosen.hook.is_some_and(|hook| !PARTIAL.contains(&hook));
         if !is_whole && let Some(lack) = of(chosen, btf, facts) {
@@ -126,7 +126,7 @@ fn add(all: &mut Vec<Lacking>, more: Lacking) {
 }
 
 /// Returns the lack of an observation without its best hook; `None` if nothing can mend it.
-fn of(chosen: &ChosenHook, btf: &Btf, facts: Facts) -> Option<Lack> {
+fn of(chosen: &ChosenHook, btf: &Btf, facts: MachineFacts) -> Option<Lack> {
     if chosen.observation == "payload" {
         let cgroup = of_cgroup(facts).filter(|lack| *lack != Lack::NewerKernel);
         return cgroup.or(Some(Lack::NewerKernel));
@@ -136,7 +136,7 @@ fn of(chosen: &ChosenHook, btf: &Btf, facts: Facts) -> Option<Lack> {
     Some(of_hook(first, btf, facts))
 }
 
-fn of_hook(hook: &ObservationHook, btf: &Btf, facts: Facts) -> Lack {
+fn of_hook(hook: &ObservationHook, btf: &Btf, facts: MachineFacts) -> Lack {
     let has = |name: &str| btf.id_by_type_name_kind(name, BtfKind::Func).is_ok();
     let lacks = hook.programs.iter().filter_map(|program| match program.attach {
         AttachPoint::Cgroup | AttachPoint::Egress => of_cgroup(facts),
@@ -149,10 +149,10 @@ fn of_hook(hook: &ObservationHook, btf: &Btf, facts: Facts) -> Lack {
 }
 
 /// Returns the lack of programs on cgroups; `None` if they can be attached.
-fn of_cgroup(facts: Facts) -> Option<Lack> {
+fn of_cgroup(facts: MachineFacts) -> Option<Lack> {
     match facts {
-        Facts { may_use_cgroups: false, .. } => Some(Lack::Capability),
-        Facts { has_cgroup_v2: false, .. } => Some(Lack::CgroupV2),
+        MachineFacts { may_use_cgroups: false, .. } => Some(Lack::Capability),
+        MachineFacts { has_cgroup_v2: false, .. } => Some(Lack::CgroupV2),
         _ => None,
     }
 }
@@ -162,7 +162,8 @@ mod tests {
     use super::*;
     use crate::hooks::RefusedHook;
 
-    const ALL_RIGHT: Facts = Facts { may_use_cgroups: true, has_cgroup_v2: true, has_jit: true };
+    const ALL_RIGHT: MachineFacts =
+        MachineFacts { may_use_cgroups: true, has_cgroup_v2: true, has_jit: true };
 
     fn observation(name: &str) -> ChosenHook {
         let known = OBSERVATIONS.iter().find(|known| known.name == name).unwrap();
@@ -174,8 +175,8 @@ mod tests {
     fn a_missing_right_is_not_taken_for_a_missing_feature() {
         let Ok(btf) = Btf::from_sys_fs() else { return };
         let of = |name, facts| of(&observation(name), &btf, facts);
-        let without_right = Facts { may_use_cgroups: false, ..ALL_RIGHT };
-        let without_mount = Facts { has_cgroup_v2: false, ..ALL_RIGHT };
+        let without_right = MachineFacts { may_use_cgroups: false, ..ALL_RIGHT };
+        let without_mount = MachineFacts { has_cgroup_v2: false, ..ALL_RIGHT };
         assert_eq!(of("sockets", without_right), Some(Lack::Capability));
         assert_eq!(of("sockets", without_mount), Some(Lack::CgroupV2));
         assert_eq!(of("sockets", ALL_RIGHT), Some(Lack::NewerKernel));
@@ -191,7 +192,7 @@ mod tests {
         }
         let of = |facts| of(&observation("read (UDP), which"), &btf, facts);
         assert_eq!(of(ALL_RIGHT), Some(Lack::FunctionTracing));
-        assert_eq!(of(Facts { has_jit: false, ..ALL_RIGHT }), Some(Lack::Jit));
+        assert_eq!(of(MachineFacts { has_jit: false, ..ALL_RIGHT }), Some(Lack::Jit));
     }
 
     #[test]

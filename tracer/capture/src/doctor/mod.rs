@@ -7,7 +7,7 @@ use crate::hooks::{
 };
 use crate::object::Symbols;
 use crate::ring::ring_hook;
-use crate::{AttachError, Config, attach, btf, kernel, packets, preemption};
+use crate::{AttachError, CaptureConfig, attach, btf, kernel, packets, preemption};
 use aya::Btf;
 use aya_obj::btf::BtfKind;
 pub use lack::Lacking;
@@ -48,7 +48,7 @@ pub struct Doctor {
 pub fn examine(btf: Option<&Path>) -> Doctor {
     let uname = rustix::system::uname();
     let types = btf::find(btf).ok();
-    let trial = Config { btf: btf.map(Path::to_owned), ..trial() };
+    let trial = CaptureConfig { btf: btf.map(Path::to_owned), ..trial() };
     let (observations, refused) = match attach::attach(&trial) {
         Ok(attached) => (attached.hooks, None),
         Err(error) if error.is_of_old_kernel() => (without_hooks(&error), Some(error)),
@@ -84,9 +84,9 @@ pub fn examine(btf: Option<&Path>) -> Doctor {
 }
 
 /// The configuration of the check, with the smallest possible ring buffer.
-fn trial() -> Config {
+fn trial() -> CaptureConfig {
     let ring_bytes = u32::try_from(rustix::param::page_size()).unwrap_or(4096);
-    Config { ring_bytes, ..Config::default() }
+    CaptureConfig { ring_bytes, ..CaptureConfig::default() }
 }
 
 /// Every observation without a hook: the kernel may have them, and refuses the probes all the same.

@@ -1,6 +1,6 @@
 //! Observations, their hooks and the programs of these, and the time when they are attached.
 
-use crate::{Config, Datagrams};
+use crate::{CaptureConfig, UdpHooks};
 use wirelap_events::{Probe, TraceDetail};
 
 /// Place that a program attaches to.
@@ -46,7 +46,7 @@ pub enum AttachTime {
     Always,
     /// From the beginning, unless [`crate::Datagrams::Never`].
     Udp,
-    /// At the time that [`crate::Config::datagrams`] tells.
+    /// At the time that [`crate::CaptureConfig::datagrams`] tells.
     DatagramSent,
     /// As soon as a traced packet has passed a device with a qdisc.
     QdiscSeen,
@@ -109,21 +109,21 @@ pub struct KernelObservation {
 
 impl KernelObservation {
     /// Returns the time when its programs are attached with this detail; `None` if they are not.
-    pub(crate) fn attach_time(&self, config: &Config) -> Option<AttachTime> {
+    pub(crate) fn attach_time(&self, config: &CaptureConfig) -> Option<AttachTime> {
         let is_of_udp = matches!(self.when, AttachTime::Udp | AttachTime::DatagramSent);
-        if is_of_udp && config.datagrams == Datagrams::Never {
+        if is_of_udp && config.datagrams == UdpHooks::Never {
             return None;
         }
         if config.detail >= self.detail {
             let at_once =
-                self.when == AttachTime::DatagramSent && config.datagrams == Datagrams::Always;
+                self.when == AttachTime::DatagramSent && config.datagrams == UdpHooks::Always;
             return Some(if at_once { AttachTime::Always } else { self.when });
         }
         match (self.below, config.datagrams) {
-            (BelowDetail::Never, _) | (BelowDetail::Datagrams, Datagrams::Never) => None,
-            (_, Datagrams::Always) => Some(AttachTime::Always),
-            (BelowDetail::Datagrams, Datagrams::WhenSeen) => Some(AttachTime::DatagramRead),
-            (BelowDetail::Unsent, Datagrams::WhenSeen | Datagrams::Never) => {
+            (BelowDetail::Never, _) | (BelowDetail::Datagrams, UdpHooks::Never) => None,
+            (_, UdpHooks::Always) => Some(AttachTime::Always),
+            (BelowDetail::Datagrams, UdpHooks::WhenSeen) => Some(AttachTime::DatagramRead),
+            (BelowDetail::Unsent, UdpHooks::WhenSeen | UdpHooks::Never) => {
                 Some(AttachTime::PacketsNeeded)
             }
         }

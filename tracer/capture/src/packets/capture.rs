@@ -1,9 +1,9 @@
 //! The running capture of packets.
 
 use super::error::PacketError;
-use super::frames::{Frame, Frames};
+use super::frames::{RingPacket, RingPackets};
 use super::program::{LOOPBACK, program};
-use super::sightings::Sightings;
+use super::sightings::PacketNumbering;
 use super::socket::{PacketSocket, RETIRE_MS, device_number};
 use super::wall::Wall;
 use crate::hooks::{ChosenHook, OBSERVATIONS, RefusedHook};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use wirelap_events::{
     Body, Cpu, Event, IfIndex, LossCause, LostEvents, Nanos, NetNs, PacketHook, PacketId, Probe,
 };
-use wirelap_recording::{FragmentTable, Incomplete, LivePacket, Unreadable};
+use wirelap_recording::{FragmentTable, IncompleteDatagrams, LivePacket, UnreadablePacket};
 
 /// The observation that this capture makes, as hooks are listed.
 pub const PACKETS: &str = "packets (sent and received)";
@@ -69,7 +69,7 @@ pub struct PacketCapture {
     snap: usize,
     netns: NetNs,
     wall: Wall,
-    sightings: Sightings,
+    sightings: PacketNumbering,
     fragments: LiveFragments,
     /// Packets that were sent, and received.
     taken: [u64; 2],
@@ -97,7 +97,7 @@ impl PacketCapture {
             snap: snap as usize,
             netns: own_namespace(),
             wall: Wall::now(),
-            sightings: Sightings::default(),
+            sightings: PacketNumbering::default(),
             fragments: LiveFragments::default(),
             taken: [0; 2],
             lost: 0,
@@ -132,7 +132,7 @@ impl PacketCapture {
 
     /// Takes the next block, if the kernel has given it away. Returns the number of its events.
     fn block(&mut self, sink: &mut dyn FnMut(&Event<'_>)) -> Option<usize> {
-        let mut frames = Frames::of(self.socket.block(self.next)?);
+        let mut frames = RingPackets::of(self.socket.block(self.next)?);
         let mut count = 0_usize;
         let place = (self.netns, self.wall, self.snap);
         for frame in frames.by_ref() {
@@ -145,8 +145,15 @@ impl PacketCapture {
                     sink(&event);
                 }
                 // The filter in the kernel is coarser than that.
-                Ok(_) | Err(Unreadable::Protocol | Unreadable::Link | Unreadable::Fragment(_)) => {}
-                Err(Unreadable::Cut) => self.left_out.cut = self.left_out.cut.saturating_add(1),
+                Ok(_)
+                | Err(
+                    UnreadablePacket::Protocol
+                    | UnreadablePacket::Link
+                    | UnreadablePacket::Fragment(_),
+                ) => {}
+                Err(UnreadablePacket::Cut) => {
+                    self.left_out.cut = self.left_out.cut.saturating_add(1)
+                }
             }
         }
         self.left_out.cut = self.left_out.cut.saturating_add(frames.left().into());
@@ -184,7 +191,8 @@ impl PacketCapture {
     /// Datagrams of which fragments are missing. Where ports are filtered, all later fragments pass the filter: those whose first
     /// one did not are of other ports.
     fn take_incomplete(&mut self) -> u64 {
-        let Incomplete { with_ports, without_ports } = self.fragments.table.take_incomplete();
+        let IncompleteDatagrams { with_ports, without_ports } =
+            self.fragments.table.take_incomplete();
         if self.ports.is_empty() { with_ports.saturating_add(without_ports) } else { with_ports }
     }
 
@@ -286,13 +294,13 @@ struct LiveFragments {
 
 /// The event of a packet, or of the datagram that it completes.
 fn event<'a>(
-    frame: &Frame<'a>,
+    frame: &RingPacket<'a>,
     (netns, wall, snap): (NetNs, Wall, usize),
-    sightings: &mut Sightings,
+    sightings: &mut PacketNumbering,
     fragments: &'a mut LiveFragments,
-) -> Result<Event<'a>, Unreadable> {
+) -> Result<Event<'a>, UnreadablePacket> {
     if !frame.is_ip() {
-        return Err(Unreadable::Protocol);
+        return Err(UnreadablePacket::Protocol);
     }
     let tag = if frame.has_vlan { VLAN_TAG } else { 0 };
     let live = LivePacket {

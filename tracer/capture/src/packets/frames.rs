@@ -24,7 +24,7 @@ const ADDRESS: usize = 48;
 
 /// A packet in the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame<'a> {
+pub struct RingPacket<'a> {
     /// Time when the packet was seen, in nanoseconds on the wall clock.
     pub wall: u64,
     /// Bytes on the wire from the IP header on.
@@ -43,7 +43,7 @@ pub struct Frame<'a> {
     pub bytes: &'a [u8],
 }
 
-impl Frame<'_> {
+impl RingPacket<'_> {
     /// True for an IP packet.
     pub fn is_ip(&self) -> bool {
         [IPV4, IPV6].contains(&self.protocol) || VLANS.contains(&self.protocol)
@@ -52,18 +52,18 @@ impl Frame<'_> {
 
 /// The packets of a block, in order.
 #[derive(Clone, Debug)]
-pub struct Frames<'a> {
+pub struct RingPackets<'a> {
     block: &'a [u8],
     at: usize,
     left: u32,
 }
 
-impl<'a> Frames<'a> {
+impl<'a> RingPackets<'a> {
     /// The packets of a block that the kernel has given away.
-    pub fn of(block: &'a [u8]) -> Frames<'a> {
+    pub fn of(block: &'a [u8]) -> RingPackets<'a> {
         let left = number(block, 12).unwrap_or(0);
         let at = number(block, 16).map_or(usize::MAX, |at| at as usize);
-        Frames { block, at, left }
+        RingPackets { block, at, left }
     }
 
     /// Returns the number of packets of the block that were not read yet; after the last one, of those that cannot be read.
@@ -71,7 +71,7 @@ impl<'a> Frames<'a> {
         self.left
     }
 
-    fn read(&self) -> Option<(Frame<'a>, usize)> {
+    fn read(&self) -> Option<(RingPacket<'a>, usize)> {
         let frame = self.block.get(self.at..)?;
         let network = usize::from(half(frame, 26)?);
         let captured = number(frame, 12)? as usize;
@@ -79,7 +79,7 @@ impl<'a> Frames<'a> {
         let address = frame.get(ADDRESS..)?;
         let [high, low] = *address.get(2..)?.first_chunk()?;
         let seconds = u64::from(number(frame, 4)?).saturating_mul(1_000_000_000);
-        let read = Frame {
+        let read = RingPacket {
             wall: seconds.saturating_add(number(frame, 8)?.into()),
             original: number(frame, 16)?,
             has_vlan: number(frame, 20)? & VLAN_VALID != 0,
@@ -93,10 +93,10 @@ impl<'a> Frames<'a> {
     }
 }
 
-impl<'a> Iterator for Frames<'a> {
-    type Item = Frame<'a>;
+impl<'a> Iterator for RingPackets<'a> {
+    type Item = RingPacket<'a>;
 
-    fn next(&mut self) -> Option<Frame<'a>> {
+    fn next(&mut self) -> Option<RingPacket<'a>> {
         if self.left == 0 {
             return None;
         }

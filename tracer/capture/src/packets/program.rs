@@ -73,7 +73,7 @@ pub const MAX_PORTS: usize = 1_000;
 
 /// A place in the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Label {
+enum FilterLabel {
     Version,
     Version4,
     Version6,
@@ -88,18 +88,20 @@ enum Label {
 
 /// A line of the program.
 #[derive(Clone, Copy, Debug)]
-enum Line {
+enum FilterLine {
     Do(u16, u32),
-    GoTo(Label),
+    GoTo(FilterLabel),
     /// Goes to the label if the condition holds, and on if not.
-    If(u16, u32, Label),
-    At(Label),
+    If(u16, u32, FilterLabel),
+    At(FilterLabel),
 }
 
-use Label::{Accept, Drop, Loopback, Ports, Ports4, Ports6, Version, Version4, Version6, Whole};
-use Line::{At, Do, GoTo, If};
+use FilterLabel::{
+    Accept, Drop, Loopback, Ports, Ports4, Ports6, Version, Version4, Version6, Whole,
+};
+use FilterLine::{At, Do, GoTo, If};
 
-impl Line {
+impl FilterLine {
     /// Returns the number of instructions that the line becomes.
     fn len(self) -> usize {
         match self {
@@ -178,8 +180,8 @@ pub fn program(ports: &[u16], snap: u32) -> Vec<Instruction> {
     assemble(&lines)
 }
 
-fn assemble(lines: &[Line]) -> Vec<Instruction> {
-    let place = |label: Label| {
+fn assemble(lines: &[FilterLine]) -> Vec<Instruction> {
+    let place = |label: FilterLabel| {
         let before = lines.iter().take_while(|line| !matches!(line, At(at) if *at == label));
         before.map(|line| line.len()).fold(0, usize::saturating_add)
     };

@@ -19,20 +19,20 @@ const PLACES: usize = 64;
 
 /// A datagram, and where it was seen.
 #[derive(Debug)]
-struct Datagram {
+struct SeenDatagram {
     id: PacketId,
     places: Vec<(PacketHook, IfIndex)>,
 }
 
 /// Gives packets numbers: the same number where another device shows the same datagram.
 #[derive(Debug, Default)]
-pub struct Sightings {
-    known: HashMap<u64, VecDeque<Datagram>>,
+pub struct PacketNumbering {
+    known: HashMap<u64, VecDeque<SeenDatagram>>,
     order: VecDeque<(Nanos, u64)>,
     next: u64,
 }
 
-impl Sightings {
+impl PacketNumbering {
     /// The number of a packet that was seen at a time.
     pub fn id(&mut self, packet: &Packet<'_>, at: Nanos) -> PacketId {
         if packet.flow.transport == Transport::Tcp {
@@ -43,13 +43,14 @@ impl Sightings {
         let place = (packet.hook, packet.device);
         let known = self.known.get_mut(&token);
         // Equal datagrams pass each device in the same order.
-        let is_it = |one: &&mut Datagram| !one.places.contains(&place) && one.places.len() < PLACES;
+        let is_it =
+            |one: &&mut SeenDatagram| !one.places.contains(&place) && one.places.len() < PLACES;
         if let Some(datagram) = known.and_then(|all| all.iter_mut().find(is_it)) {
             datagram.places.push(place);
             return datagram.id;
         }
         let id = self.new_id();
-        self.known.entry(token).or_default().push_back(Datagram { id, places: vec![place] });
+        self.known.entry(token).or_default().push_back(SeenDatagram { id, places: vec![place] });
         self.order.push_back((at, token));
         id
     }
@@ -115,7 +116,7 @@ mod tests {
     #[test]
     fn a_datagram_on_several_devices_is_one_and_equal_ones_are_several() {
         use PacketHook::{Rx, Xmit};
-        let mut sightings = Sightings::default();
+        let mut sightings = PacketNumbering::default();
         let mut id = |hook, device, payload: &[u8], ms| {
             sightings.id(&packet(hook, device, payload), Nanos::from_millis(ms)).0
         };
@@ -132,7 +133,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let mut sightings = Sightings::default();
+        let mut sightings = PacketNumbering::default();
         for number in 0..100_000_u32 {
             sightings.id(&packet(PacketHook::Rx, 1, &number.to_ne_bytes()), Nanos(0));
         }

@@ -4,7 +4,7 @@ mod own;
 
 use crate::hooks::{ChosenHook, RefusedHook};
 use crate::kernel::kernel_at_least;
-use crate::{CaptureError, Config};
+use crate::{CaptureConfig, CaptureError};
 use aya::Ebpf;
 use aya::maps::ring_buf::RingBufItem;
 use aya::maps::{Map, MapData, RingBuf};
@@ -27,7 +27,7 @@ pub(crate) enum RingKind {
 
 impl RingKind {
     /// The ring buffer for this kernel.
-    pub fn choose(config: &Config) -> RingKind {
+    pub fn choose(config: &CaptureConfig) -> RingKind {
         match why_not_own(config) {
             None => RingKind::Own(config.ring_bytes),
             Some(_) => RingKind::Kernel,
@@ -52,7 +52,7 @@ impl RingKind {
 }
 
 /// Why the ring buffer is not one of our own; `None` if it is.
-fn why_not_own(config: &Config) -> Option<&'static str> {
+fn why_not_own(config: &CaptureConfig) -> Option<&'static str> {
     if config.kernel_ring {
         Some("the kernel's was asked for")
     } else if !is_tried() {
@@ -67,7 +67,7 @@ fn why_not_own(config: &Config) -> Option<&'static str> {
 }
 
 /// The ring buffer as `doctor` shows it.
-pub(crate) fn ring_hook(config: &Config) -> ChosenHook {
+pub(crate) fn ring_hook(config: &CaptureConfig) -> ChosenHook {
     let own = "memory shared with the probes";
     let why_not = why_not_own(config);
     let refused = |reason: &str| RefusedHook { hook: own, reason: reason.to_owned() };
@@ -95,7 +95,7 @@ fn is_tried() -> bool {
 }
 
 /// The end of the ring buffer at which records are taken out.
-pub(crate) enum Ring {
+pub(crate) enum RingConsumer {
     Kernel(RingBuf<MapData>),
     Own {
         ring: OwnRing,
@@ -104,69 +104,69 @@ pub(crate) enum Ring {
     },
 }
 
-impl Ring {
+impl RingConsumer {
     /// The ring of a loaded object.
-    pub fn of(ebpf: &mut Ebpf, kind: RingKind) -> Result<Ring, CaptureError> {
+    pub fn of(ebpf: &mut Ebpf, kind: RingKind) -> Result<RingConsumer, CaptureError> {
         let kernels = ebpf.take_map("ring").ok_or(CaptureError::NoMap("ring"))?;
         let failed = |source| CaptureError::Map { map: "ring", source: Box::new(source) };
         let kernels = RingBuf::try_from(kernels).map_err(failed)?;
-        let RingKind::Own(bytes) = kind else { return Ok(Ring::Kernel(kernels)) };
+        let RingKind::Own(bytes) = kind else { return Ok(RingConsumer::Kernel(kernels)) };
         let Some(Map::Array(memory)) = ebpf.map("ring_memory") else {
             return Err(CaptureError::NoMap("ring_memory"));
         };
         let ring = OwnRing::map(memory.fd().as_fd(), bytes).map_err(CaptureError::Memory)?;
-        Ok(Ring::Own { ring, bell: kernels })
+        Ok(RingConsumer::Own { ring, bell: kernels })
     }
 
     /// The next record; `None` if there is none, or if the next one is still being written.
-    pub fn next(&mut self) -> Option<Record<'_>> {
+    pub fn next(&mut self) -> Option<RingRecord<'_>> {
         match self {
-            Ring::Kernel(ring) => ring.next().map(Record::Kernel),
-            Ring::Own { ring, .. } => ring.next().map(Record::Own),
+            RingConsumer::Kernel(ring) => ring.next().map(RingRecord::Kernel),
+            RingConsumer::Own { ring, .. } => ring.next().map(RingRecord::Own),
         }
     }
 
-    /// Gives the room of the records that were taken back to the probes. [`Ring::next`] does so only now and then.
+    /// Gives the room of the records that were taken back to the probes. [`RingConsumer::next`] does so only now and then.
     pub fn give_back(&mut self) {
-        if let Ring::Own { ring, .. } = self {
+        if let RingConsumer::Own { ring, .. } = self {
             ring.give_back();
         }
     }
 
     /// Answers the wakeup for which the descriptor was readable.
     pub fn answer(&mut self) {
-        if let Ring::Own { bell, .. } = self {
+        if let RingConsumer::Own { bell, .. } = self {
             while bell.next().is_some() {}
         }
     }
 
     /// True for the kernel's ring buffer.
     pub fn is_kernels(&self) -> bool {
-        matches!(self, Ring::Kernel(_))
+        matches!(self, RingConsumer::Kernel(_))
     }
 }
 
-impl AsFd for Ring {
+impl AsFd for RingConsumer {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            Ring::Kernel(ring) | Ring::Own { bell: ring, .. } => ring.as_fd(),
+            RingConsumer::Kernel(ring) | RingConsumer::Own { bell: ring, .. } => ring.as_fd(),
         }
     }
 }
 
 /// A record in the ring buffer.
-pub(crate) enum Record<'a> {
+pub(crate) enum RingRecord<'a> {
     Kernel(RingBufItem<'a>),
     Own(&'a [u8]),
 }
 
-impl Deref for Record<'_> {
+impl Deref for RingRecord<'_> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
         match self {
-            Record::Kernel(item) => item,
-            Record::Own(bytes) => bytes,
+            RingRecord::Kernel(item) => item,
+            RingRecord::Own(bytes) => bytes,
         }
     }
 }

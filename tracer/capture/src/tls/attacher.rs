@@ -5,7 +5,7 @@ use super::files::{CodeFile, FileId, ProcessCode};
 use super::functions::{PROGRAMS, TlsFunction};
 use super::symbols::{self, FoundFunction};
 use crate::error::with_causes;
-use crate::links::Link;
+use crate::links::ProgramLink;
 use aya::Ebpf;
 use aya::programs::uprobe::UProbeScope;
 use aya::programs::{ProgramError, UProbe};
@@ -17,7 +17,7 @@ const FILES: usize = 4096;
 
 /// Result of the attempt to attach to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Outcome {
+enum AttachOutcome {
     /// The file has none of the functions.
     Nothing,
     /// The probes are attached.
@@ -36,8 +36,8 @@ fn apart(loaded: &UProbe, name: &'static str) -> Result<UProbe, ProgramError> {
 /// Attaches the programs to files, each once. Dropping it detaches them.
 pub struct Attacher {
     programs: BTreeMap<&'static str, UProbe>,
-    links: Vec<Link>,
-    files: BTreeMap<FileId, Outcome>,
+    links: Vec<ProgramLink>,
+    files: BTreeMap<FileId, AttachOutcome>,
 }
 
 impl Attacher {
@@ -69,13 +69,13 @@ impl Attacher {
         let found = symbols::find(&file.path);
         let attached = found.iter().try_for_each(|found| self.attach_function(&file.path, found));
         let outcome = match attached {
-            Ok(()) if found.is_empty() => Outcome::Nothing,
-            Ok(()) => Outcome::Attached,
-            Err(error) => Outcome::Refused(with_causes(&error)),
+            Ok(()) if found.is_empty() => AttachOutcome::Nothing,
+            Ok(()) => AttachOutcome::Attached,
+            Err(error) => AttachOutcome::Refused(with_causes(&error)),
         };
         let news = match &outcome {
-            Outcome::Refused(reason) => Some(format!("{}: {reason}", file.name)),
-            Outcome::Nothing | Outcome::Attached => None,
+            AttachOutcome::Refused(reason) => Some(format!("{}: {reason}", file.name)),
+            AttachOutcome::Nothing | AttachOutcome::Attached => None,
         };
         self.files.insert(file.id, outcome);
         news
@@ -104,14 +104,16 @@ impl Attacher {
             }
         }
         let outcome = |file: &CodeFile| self.files.get(&file.id);
-        if let Some(file) = code.files().find(|file| outcome(file) == Some(&Outcome::Attached)) {
+        if let Some(file) =
+            code.files().find(|file| outcome(file) == Some(&AttachOutcome::Attached))
+        {
             return TlsAccess::Attached(file.name.clone());
         }
         let refused = code.files().find_map(|file| match outcome(file)? {
-            Outcome::Refused(reason) => {
+            AttachOutcome::Refused(reason) => {
                 Some(TlsAccess::Refused { file: file.name.clone(), reason: reason.clone() })
             }
-            Outcome::Nothing | Outcome::Attached => None,
+            AttachOutcome::Nothing | AttachOutcome::Attached => None,
         });
         refused.unwrap_or_else(|| access::why_not(code))
     }

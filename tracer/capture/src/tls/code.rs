@@ -15,7 +15,7 @@ const BEHIND: usize = 16;
 
 /// A part of the file that is executed.
 #[derive(Debug)]
-struct Part {
+struct CodeSegment {
     addresses: Range<u64>,
     /// Offset in the file at which the part starts.
     start: u64,
@@ -25,7 +25,7 @@ struct Part {
 #[derive(Debug)]
 pub struct Code<'a> {
     file: &'a File,
-    parts: Vec<Part>,
+    parts: Vec<CodeSegment>,
     pages: BTreeMap<u64, Vec<u8>>,
     architecture: Architecture,
 }
@@ -38,7 +38,7 @@ impl<'a> Code<'a> {
         let parts = elf.segments().filter(|segment| is_code(segment.flags())).map(|segment| {
             let (start, len) = segment.file_range();
             let first = segment.address();
-            Part { addresses: first..first.saturating_add(len), start }
+            CodeSegment { addresses: first..first.saturating_add(len), start }
         });
         let parts = parts.collect();
         Code { file, parts, pages: BTreeMap::new(), architecture: elf.architecture() }

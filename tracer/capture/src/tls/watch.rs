@@ -27,13 +27,13 @@ struct Looked {
     access: TlsAccess,
 }
 
-type Processes = Arc<Mutex<BTreeMap<Pid, Looked>>>;
+type WatchedProcesses = Arc<Mutex<BTreeMap<Pid, Looked>>>;
 
 /// The thread. Dropping it ends the thread and detaches the probes.
 pub(crate) struct TlsWatch {
     /// `None` only while it is dropped.
     sockets: Option<SyncSender<Pid>>,
-    processes: Processes,
+    processes: WatchedProcesses,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -44,7 +44,7 @@ impl TlsWatch {
     /// The kernel cannot start a thread.
     pub fn start(attacher: Attacher) -> std::io::Result<TlsWatch> {
         let (sockets, receiver) = sync_channel(WAITING);
-        let processes = Processes::default();
+        let processes = WatchedProcesses::default();
         let shared = Arc::clone(&processes);
         let thread = Builder::new().name("tls".into()).spawn(move || {
             rights::keep(rights::ATTACH_TO_PROGRAMS);
@@ -78,7 +78,7 @@ impl Drop for TlsWatch {
     }
 }
 
-fn watch(mut attacher: Attacher, sockets: &Receiver<Pid>, processes: &Processes) {
+fn watch(mut attacher: Attacher, sockets: &Receiver<Pid>, processes: &WatchedProcesses) {
     while let Ok(pid) = sockets.recv() {
         let lock = || processes.lock().unwrap_or_else(PoisonError::into_inner);
         if lock().get(&pid).is_some_and(|looked| looked.at.elapsed() < AGAIN) {

@@ -10,11 +10,11 @@ use std::io::{IoSlice, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::sync::mpsc;
 use std::thread;
-use wirelap_capture::{Capture, Config};
+use wirelap_capture::{Capture, CaptureConfig};
 use wirelap_events::{Body, PacketHook, TraceDetail};
 
-fn with(detail: TraceDetail) -> Config {
-    Config { detail, ..everything() }
+fn with(detail: TraceDetail) -> CaptureConfig {
+    CaptureConfig { detail, ..everything() }
 }
 
 /// True if there is an event that only more detail brings.
@@ -79,7 +79,7 @@ fn with_ends_the_bytes_come_from_the_sends() {
 #[test]
 fn with_ends_the_copy_is_as_long_as_asked_for() {
     in_own_netns(|netns| {
-        let config = Config { snap_bytes: 100, ..with(TraceDetail::Ends) };
+        let config = CaptureConfig { snap_bytes: 100, ..with(TraceDetail::Ends) };
         let mut capture = Capture::attach(&config).unwrap();
         let mut seen = Seen::new(netns);
         let (mut near, mut far) = connect(V4);

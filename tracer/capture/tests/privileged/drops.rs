@@ -198,7 +198,7 @@ fn packets_are_deferred_while_ksoftirqd_has_work() {
             .join()
             .unwrap();
             // The CPU's backlog takes 1,000 of them (net.core.netdev_max_backlog) and may drop the others. Not all of these
-            // are seen: a softirq may interrupt a process that is closed to BPF (docs/results/0010).
+            // are seen: a softirq may interrupt a process that is closed to BPF (docs/results/correctness.md, "What process 1 hides").
             let they_came = |seen: &Seen| {
                 let packets = seen.packets(PacketHook::Rx);
                 packets.filter(|(packet, _)| packet.flow.src.port() == from).count() >= 900

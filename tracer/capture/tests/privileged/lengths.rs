@@ -3,7 +3,7 @@
 use crate::raw::send_frames;
 use crate::support::{Seen, everything, in_own_netns, ip};
 use std::net::UdpSocket;
-use wirelap_capture::{Capture, Config};
+use wirelap_capture::{Capture, CaptureConfig};
 use wirelap_events::PacketHook;
 
 const TCP: u8 = 6;
@@ -171,7 +171,7 @@ fn short_frames_that_claim_to_be_long_leave_room_in_the_ring() {
     const FRAMES: usize = 1_000;
     in_own_netns(|netns| {
         let near = wire();
-        let config = Config { ring_bytes: 1 << 21, ..everything() };
+        let config = CaptureConfig { ring_bytes: 1 << 21, ..everything() };
         let mut capture = Capture::attach(&config).unwrap();
         let mut seen = Seen::new(netns);
         let claims = Claims { ip: 65_535, ihl: 5, transport: TCP, header: 5, payload: 10 };

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
-use wirelap_capture::{AttachError, Capture, Config, doctor};
+use wirelap_capture::{AttachError, Capture, CaptureConfig, doctor};
 use wirelap_events::{Body, PacketHook, Pid, Probe, TraceDetail};
 
 #[test]
@@ -23,7 +23,8 @@ fn every_event_that_the_kernels_full_ring_loses_is_counted() {
 fn count_what_a_full_ring_loses(kernel_ring: bool, at: u16) {
     const SENDS: u64 = 3_000;
     in_own_netns(move |netns| {
-        let config = Config { ring_bytes: 1 << 16, ports: vec![at], kernel_ring, ..everything() };
+        let config =
+            CaptureConfig { ring_bytes: 1 << 16, ports: vec![at], kernel_ring, ..everything() };
         let mut capture = Capture::attach(&config).unwrap();
         let mut seen = Seen::new(netns);
         let socket = UdpSocket::bind((V4, at)).unwrap();
@@ -201,9 +202,9 @@ fn nothing_is_left_attached() {
 
 #[test]
 fn what_cannot_be_attached_is_refused_in_a_sentence() {
-    let odd = Config { ring_bytes: 5_000, ..everything() };
+    let odd = CaptureConfig { ring_bytes: 5_000, ..everything() };
     assert!(matches!(Capture::attach(&odd), Err(AttachError::BadRingSize(5_000))));
-    let nowhere = Config { cgroup: Some("/proc".into()), ..everything() };
+    let nowhere = CaptureConfig { cgroup: Some("/proc".into()), ..everything() };
     assert!(matches!(Capture::attach(&nowhere), Err(AttachError::BadCgroup { .. })));
 }
 
@@ -222,19 +223,19 @@ fn the_doctor_expects_the_hooks_that_are_then_chosen() {
 #[test]
 fn with_each_detail_and_filter_the_same_hooks_are_chosen() {
     let doctor = doctor::examine(None);
-    let filtered = Config {
+    let filtered = CaptureConfig {
         ports: vec![4_997],
         pids: vec![Pid(std::process::id())],
         cgroup: Some(cgroup_root()),
         ..everything()
     };
-    let tls = Config { tls: true, ..everything() };
-    let kernel_ring = Config { kernel_ring: true, ..tls.clone() };
-    let keeping = Config { keeps_cpu: Some(true), ..tls.clone() };
+    let tls = CaptureConfig { tls: true, ..everything() };
+    let kernel_ring = CaptureConfig { kernel_ring: true, ..tls.clone() };
+    let keeping = CaptureConfig { keeps_cpu: Some(true), ..tls.clone() };
     let settings = [everything(), filtered, tls, kernel_ring, keeping];
     for detail in [TraceDetail::Ends, TraceDetail::Path, TraceDetail::Full] {
         for setting in &settings {
-            let config = Config { detail, ring_bytes: 1 << 16, ..setting.clone() };
+            let config = CaptureConfig { detail, ring_bytes: 1 << 16, ..setting.clone() };
             let capture = Capture::attach(&config).unwrap();
             for chosen in capture.hooks() {
                 let mut known = doctor.observations.iter();

@@ -11,7 +11,7 @@ use std::io::{IoSlice, Read as _, Seek as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::sync::mpsc;
 use std::thread;
-use wirelap_capture::{Capture, Config};
+use wirelap_capture::{Capture, CaptureConfig};
 use wirelap_events::{IfIndex, Packet, PacketHook, PacketKind};
 
 /// A device's received and sent bytes and packets, of this thread's namespace.
@@ -270,7 +270,7 @@ fn payload_of_zero_copy() {
 #[test]
 fn the_snap_length_cuts_payload_and_nothing_else() {
     in_own_netns(|netns| {
-        let config = Config { snap_bytes: 100, ..everything() };
+        let config = CaptureConfig { snap_bytes: 100, ..everything() };
         let mut capture = Capture::attach(&config).unwrap();
         let mut seen = Seen::new(netns);
         let (a, b) = (UdpSocket::bind((V4, 0)).unwrap(), UdpSocket::bind((V4, 0)).unwrap());

@@ -5,7 +5,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
-use wirelap_capture::{Capture, Config};
+use wirelap_capture::{Capture, CaptureConfig};
 
 /// Keeps only what a capture says that it needs.
 fn give_up_rights(capture: &Capture) {
@@ -18,7 +18,7 @@ fn give_up_rights(capture: &Capture) {
 #[test]
 fn all_that_comes_after_attaching_works_without_roots_rights() {
     in_own_netns(|netns| {
-        let config = Config { ports: vec![4_321], ..everything() };
+        let config = CaptureConfig { ports: vec![4_321], ..everything() };
         let mut capture = Capture::attach(&config).unwrap();
         let held = UdpSocket::bind((V4, 4_322)).unwrap();
         give_up_rights(&capture);

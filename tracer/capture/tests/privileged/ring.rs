@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use wirelap_capture::{Capture, Config, MAX_BATCH};
+use wirelap_capture::{Capture, CaptureConfig, MAX_BATCH};
 use wirelap_events::{Body, PacketHook, Probe};
 
 const THREADS: u16 = 4;
@@ -83,8 +83,12 @@ fn all_come_whole(kernel_ring: bool, first_port: u16) {
     in_own_netns(move |_| {
         let ports: Vec<_> = (first_port..first_port + THREADS).collect();
         // Small, so that it is full at times, and used over and over again.
-        let config =
-            Config { ring_bytes: 1 << 18, ports: ports.clone(), kernel_ring, ..everything() };
+        let config = CaptureConfig {
+            ring_bytes: 1 << 18,
+            ports: ports.clone(),
+            kernel_ring,
+            ..everything()
+        };
         let mut capture = Capture::attach(&config).unwrap();
         let talking = Arc::new(AtomicUsize::new(ports.len()));
         let threads: Vec<_> = ports

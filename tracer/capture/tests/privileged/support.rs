@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
-use wirelap_capture::{Capture, Config, MAX_BATCH};
+use wirelap_capture::{Capture, CaptureConfig, MAX_BATCH};
 use wirelap_events::{
     Body, DroppedPacket, Event, Nanos, NetNs, Packet, PacketHook, PacketId, Pid, Probe, ReadCall,
     ReadKind, Ready, SendCall, SendKind, Seq, Socket, SocketId, Wake, WrittenBytes,
@@ -75,8 +75,8 @@ pub fn warm_up(seen: &mut Seen, capture: &mut Capture) -> UdpSocket {
 }
 
 /// Everything, this process included, in a ring that is large enough for any test.
-pub fn everything() -> Config {
-    Config { exclude_self: false, ..Config::default() }
+pub fn everything() -> CaptureConfig {
+    CaptureConfig { exclude_self: false, ..CaptureConfig::default() }
 }
 
 /// Times when packets left, and their numbers in the order of their events, by the memory that they were in.

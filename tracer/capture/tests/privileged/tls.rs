@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use wirelap_capture::{Capture, Config, TLS_TEXT, TlsAccess};
+use wirelap_capture::{Capture, CaptureConfig, TLS_TEXT, TlsAccess};
 use wirelap_events::{Body, Pid, TextPlace};
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -63,7 +63,7 @@ fn server(kind: &str) -> (TempDir, Running) {
 const CLIENT: &str = "s_client -connect 127.0.0.1:8443 -quiet";
 
 fn capture() -> Capture {
-    let config = Config { tls: true, ..everything() };
+    let config = CaptureConfig { tls: true, ..everything() };
     let capture = Capture::attach(&config).unwrap();
     let chosen = capture.hooks().iter().find(|hook| hook.observation == TLS_TEXT);
     assert!(chosen.is_some_and(|hook| hook.hook.is_some()), "{chosen:?}");

@@ -10,7 +10,7 @@ use wirelap_process::Failure;
 use wirelap_process::outputs::{self, Outputs};
 
 /// An output that is being written. A file that is not kept disappears.
-pub struct Target {
+pub struct ExportTarget {
     /// Buffered, because events are written in pieces of a few bytes.
     out: BufWriter<Encoding>,
     path: PathBuf,
@@ -18,43 +18,43 @@ pub struct Target {
 }
 
 enum Encoding {
-    Plain(Counted),
-    Gzip(Box<GzEncoder<Counted>>),
+    Plain(CountedOutput),
+    Gzip(Box<GzEncoder<CountedOutput>>),
 }
 
 /// Counts the bytes that are written.
-struct Counted {
-    out: Sink,
+struct CountedOutput {
+    out: ExportSink,
     bytes: u64,
 }
 
-enum Sink {
+enum ExportSink {
     /// A file that gets its name when it is complete, or a device or a pipe.
     File(File),
     Stdout(io::Stdout),
 }
 
-impl Target {
+impl ExportTarget {
     /// Creates the output.
     ///
     /// # Errors
     /// The file exists and must not be replaced, or it cannot be created.
-    pub fn open(path: &Path, outputs: Outputs) -> Result<Target, Failure> {
+    pub fn open(path: &Path, outputs: Outputs) -> Result<ExportTarget, Failure> {
         let sink = if path == Path::new("-") {
-            Sink::Stdout(io::stdout())
+            ExportSink::Stdout(io::stdout())
         } else {
             outputs.allow(path, false)?;
             let file = outputs.begin(path);
-            Sink::File(file.map_err(|error| outputs::failure(path, &error))?)
+            ExportSink::File(file.map_err(|error| outputs::failure(path, &error))?)
         };
-        let counted = Counted { out: sink, bytes: 0 };
+        let counted = CountedOutput { out: sink, bytes: 0 };
         let out = if path.extension().is_some_and(|ending| ending == "gz") {
             Encoding::Gzip(Box::new(GzEncoder::new(counted, Compression::fast())))
         } else {
             Encoding::Plain(counted)
         };
         let out = BufWriter::with_capacity(1 << 18, out);
-        Ok(Target { out, path: path.to_owned(), outputs })
+        Ok(ExportTarget { out, path: path.to_owned(), outputs })
     }
 
     /// Gives the complete file its name. Returns its length in bytes.
@@ -62,20 +62,20 @@ impl Target {
     /// # Errors
     /// The file cannot be written.
     pub fn keep(self) -> io::Result<u64> {
-        let Counted { out, bytes } =
+        let CountedOutput { out, bytes } =
             match self.out.into_inner().map_err(io::IntoInnerError::into_error)? {
                 Encoding::Plain(counted) => counted,
                 Encoding::Gzip(packed) => packed.finish()?,
             };
         match out {
-            Sink::File(file) => self.outputs.keep(&self.path, &file)?,
-            Sink::Stdout(mut stdout) => stdout.flush()?,
+            ExportSink::File(file) => self.outputs.keep(&self.path, &file)?,
+            ExportSink::Stdout(mut stdout) => stdout.flush()?,
         }
         Ok(bytes)
     }
 }
 
-impl Write for Target {
+impl Write for ExportTarget {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.out.write(bytes)
     }
@@ -101,7 +101,7 @@ impl Write for Encoding {
     }
 }
 
-impl Write for Counted {
+impl Write for CountedOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.out.write(bytes)?;
         self.bytes.grow(written as u64);
@@ -113,18 +113,18 @@ impl Write for Counted {
     }
 }
 
-impl Write for Sink {
+impl Write for ExportSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Sink::File(file) => file.write(bytes),
-            Sink::Stdout(stdout) => stdout.write(bytes),
+            ExportSink::File(file) => file.write(bytes),
+            ExportSink::Stdout(stdout) => stdout.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Sink::File(file) => file.flush(),
-            Sink::Stdout(stdout) => stdout.flush(),
+            ExportSink::File(file) => file.flush(),
+            ExportSink::Stdout(stdout) => stdout.flush(),
         }
     }
 }

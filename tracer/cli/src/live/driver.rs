@@ -11,11 +11,11 @@ use wirelap_process::Signals;
 use wirelap_session::Commands;
 
 /// Versions and settings that a workload reported, by its middleware.
-pub type Reported = BTreeMap<String, (BTreeMap<String, String>, BTreeMap<String, String>)>;
+pub type ReportedSettings = BTreeMap<String, (BTreeMap<String, String>, BTreeMap<String, String>)>;
 
 /// State of a workload.
 #[derive(Debug, Default)]
-pub enum State {
+pub enum WorkloadState {
     /// The workload's processes are being started.
     #[default]
     Starting,
@@ -28,7 +28,7 @@ pub enum State {
 /// Conditions for the start of a workload.
 pub struct Start {
     /// The workloads that it replaces.
-    pub before: Vec<Arc<Mutex<State>>>,
+    pub before: Vec<Arc<Mutex<WorkloadState>>>,
     /// Gets a message when its processes are ready.
     pub ready: Option<Sender<()>>,
     /// Lets it send; `None` if it sends at once.
@@ -44,9 +44,9 @@ pub struct Driver {
     /// The tracer, which gets the names of its rows.
     pub commands: Commands,
     /// The state of the workload, for the screen.
-    pub state: Arc<Mutex<State>>,
+    pub state: Arc<Mutex<WorkloadState>>,
     /// The versions and settings that its processes report.
-    pub reported: Arc<Mutex<Reported>>,
+    pub reported: Arc<Mutex<ReportedSettings>>,
     /// The channel on which the user is told what becomes of the workload.
     pub said: Option<Sender<String>>,
 }
@@ -63,12 +63,12 @@ impl Driver {
             Err(TrialStopped::Failed(failure)) => self.say(format!("{name} has ended: {failure}")),
             Err(TrialStopped::Interrupted(_)) | Ok(()) => self.say(format!("{name} is stopped")),
         }
-        *lock(&self.state) = State::Ended(stopped.err());
+        *lock(&self.state) = WorkloadState::Ended(stopped.err());
     }
 
     fn drive(&self, installations: &Installations, start: Start) -> Result<(), TrialStopped> {
         let Start { before, ready, go } = start;
-        while before.iter().any(|one| !matches!(*lock(one), State::Ended(_))) {
+        while before.iter().any(|one| !matches!(*lock(one), WorkloadState::Ended(_))) {
             if let Some(name) = self.signals.caught() {
                 return Err(TrialStopped::Interrupted(name));
             }
@@ -87,7 +87,7 @@ impl Driver {
             return Ok(());
         }
         workload.go();
-        *lock(&self.state) = State::Sending;
+        *lock(&self.state) = WorkloadState::Sending;
         self.say(format!("{} runs: {}", trial.name(), trials::words(trial)));
         let stopped = loop {
             if let Err(stopped) = workload.group.listen() {

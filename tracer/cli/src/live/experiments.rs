@@ -6,9 +6,9 @@
 //!  x on the screen ────┘            └─▶ news: sentences on what became of it
 //! ```
 
-use super::driver::{Driver, LOOK, Reported, Start, State, lock};
+use super::driver::{Driver, LOOK, ReportedSettings, Start, WorkloadState, lock};
 use super::offer::Offer;
-use super::trials::{self, Settings};
+use super::trials::{self, OfferedLoad};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -30,31 +30,31 @@ pub struct Bench {
     /// The options that hold for all workloads.
     pub options: WorkloadOptions,
     /// The settings that workloads have before the user changes them.
-    pub usual: Settings,
+    pub usual: OfferedLoad,
 }
 
 /// The workloads that run.
 pub struct Workloads<'scope, 'bench> {
     scope: &'scope Scope<'scope, 'bench>,
     bench: &'bench Bench,
-    running: Vec<Running<'scope>>,
-    reported: Arc<Mutex<Reported>>,
+    running: Vec<RunningWorkload<'scope>>,
+    reported: Arc<Mutex<ReportedSettings>>,
     said: Sender<String>,
     news: Receiver<String>,
     offer: Offer,
 }
 
 /// A workload that runs, or has ended.
-struct Running<'scope> {
+struct RunningWorkload<'scope> {
     trial: Trial,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<WorkloadState>>,
     stop: Arc<AtomicBool>,
     /// True if its failure ends wirelap: it was started by `--on` and not changed since.
     is_wanted: bool,
     thread: ScopedJoinHandle<'scope, ()>,
 }
 
-impl Running<'_> {
+impl RunningWorkload<'_> {
     fn name(&self) -> &str {
         self.trial.name()
     }
@@ -72,9 +72,9 @@ impl Running<'_> {
         let what = trials::words(&self.trial);
         match &*lock(&self.state) {
             _ if self.is_stopping() => format!("stopping: {what}"),
-            State::Starting => format!("starting: {what}"),
-            State::Sending => what,
-            State::Ended(_) => format!("ended: {what}"),
+            WorkloadState::Starting => format!("starting: {what}"),
+            WorkloadState::Sending => what,
+            WorkloadState::Ended(_) => format!("ended: {what}"),
         }
     }
 }
@@ -121,8 +121,8 @@ impl<'scope, 'bench> Workloads<'scope, 'bench> {
     pub fn failure(&mut self) -> Option<TrialStopped> {
         self.running.iter_mut().filter(|one| one.is_wanted).find_map(|one| {
             match &mut *lock(&one.state) {
-                State::Ended(stopped) => stopped.take(),
-                State::Starting | State::Sending => None,
+                WorkloadState::Ended(stopped) => stopped.take(),
+                WorkloadState::Starting | WorkloadState::Sending => None,
             }
         })
     }
@@ -140,7 +140,7 @@ impl<'scope, 'bench> Workloads<'scope, 'bench> {
             Some(Err(why)) => Experiments::None(why),
             Some(Ok(mut choices)) => {
                 for choice in &mut choices {
-                    let words = self.of(&choice.middleware).map(Running::words);
+                    let words = self.of(&choice.middleware).map(RunningWorkload::words);
                     choice.running = Some(words.collect::<Vec<_>>().join("; "))
                         .filter(|words| !words.is_empty());
                 }
@@ -149,8 +149,9 @@ impl<'scope, 'bench> Workloads<'scope, 'bench> {
         }
     }
 
-    fn of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Running<'scope>> {
-        let alive = |one: &&Running<'_>| !matches!(*lock(&one.state), State::Ended(_));
+    fn of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a RunningWorkload<'scope>> {
+        let alive =
+            |one: &&RunningWorkload<'_>| !matches!(*lock(&one.state), WorkloadState::Ended(_));
         self.running.iter().filter(move |one| one.name() == name).filter(alive)
     }
 
@@ -166,7 +167,7 @@ impl<'scope, 'bench> Workloads<'scope, 'bench> {
                 Err(failure) => format!("{}: {failure}", settings.middleware),
             },
             ExperimentRequest::Stop(name) => {
-                let stopped = self.of(&name).map(Running::stop).count();
+                let stopped = self.of(&name).map(RunningWorkload::stop).count();
                 self.no_longer_wanted(&name);
                 if stopped == 0 {
                     format!("{name} does not run")
@@ -184,7 +185,7 @@ impl<'scope, 'bench> Workloads<'scope, 'bench> {
         let trial = self.offer.trial(settings, &self.bench.options)?;
         let (name, what) = (settings.middleware.clone(), trials::words(&trial));
         let before: Vec<_> = self.of(&name).map(|one| Arc::clone(&one.state)).collect();
-        self.of(&name).for_each(Running::stop);
+        self.of(&name).for_each(RunningWorkload::stop);
         self.no_longer_wanted(&name);
         let verb = if before.is_empty() { "starting" } else { "changing" };
         self.spawn(trial, false, Start { before, ready: None, go: None })?;
@@ -201,7 +202,7 @@ impl<'scope, 'bench> Workloads<'scope, 'bench> {
         let Ok(installations) = &self.bench.installations else {
             return Err(Failure::Machine(self.unavailable()));
         };
-        let (state, stop) = (Arc::<Mutex<State>>::default(), Arc::<AtomicBool>::default());
+        let (state, stop) = (Arc::<Mutex<WorkloadState>>::default(), Arc::<AtomicBool>::default());
         let driver = Driver {
             trial: trial.clone(),
             signals: self.bench.signals.or(Arc::clone(&stop)),
@@ -216,7 +217,7 @@ impl<'scope, 'bench> Workloads<'scope, 'bench> {
             .map_err(|error| {
                 Failure::Machine(format!("cannot start a thread: {}", remedy::with(&error)))
             })?;
-        self.running.push(Running { trial, state, stop, is_wanted, thread });
+        self.running.push(RunningWorkload { trial, state, stop, is_wanted, thread });
         Ok(())
     }
 
@@ -227,7 +228,7 @@ impl<'scope, 'bench> Workloads<'scope, 'bench> {
 
     /// Stops all workloads and waits for their ends. Adds to the environment what they reported.
     pub fn end(self, environment: &mut Environment) {
-        self.running.iter().for_each(Running::stop);
+        self.running.iter().for_each(RunningWorkload::stop);
         for running in self.running {
             // A panic of the thread was printed; there is nothing to stop any more.
             let _ = running.thread.join();

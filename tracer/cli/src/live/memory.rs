@@ -1,14 +1,14 @@
 //! Settings of the screen that are remembered from one start to the next.
 
 use super::LiveArgs;
-use wirelap_process::{Memory, Outputs};
+use wirelap_process::{Outputs, RememberedText};
 
 /// The name of the file, in the folder `wirelap` of the user's state.
 const NAME: &str = "screen.toml";
 
 /// The file of what the screen remembers, if there is one.
 #[derive(Debug)]
-pub struct ScreenMemory(Option<Memory>);
+pub struct ScreenMemory(Option<RememberedText>);
 
 impl ScreenMemory {
     /// Looks the file up, and lets it be replaced at the end, unless the options say otherwise. Must be called before rights are
@@ -19,7 +19,7 @@ impl ScreenMemory {
         }
         // With --watch-only, no process has the rights to write a file later.
         let outputs = (!args.watch_only).then_some(outputs);
-        ScreenMemory(Memory::open(NAME, outputs).ok())
+        ScreenMemory(RememberedText::open(NAME, outputs).ok())
     }
 
     /// Returns the remembered text; `None` if there is none.

@@ -25,17 +25,17 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use trials::Settings;
+use trials::OfferedLoad;
 use wirelap_correlate::Snapshot;
 use wirelap_events::Pid;
 use wirelap_experiment::{
     Installations, TrialStopped, WorkloadInstallation, WorkloadOptions, unique,
 };
-use wirelap_history::Collector;
+use wirelap_history::DeliveryCollector;
 use wirelap_process::steward::{self, Steward, StewardRole};
 use wirelap_process::{Failure, Outputs, catch_signals, output, rights};
-use wirelap_recording::{Recorder, Rotation};
-use wirelap_report::explain::{Options, pages};
+use wirelap_recording::{FileRecorder, Rotation};
+use wirelap_report::explain::{ExplainOptions, pages};
 use wirelap_report::{Environment, RunReport, Scenario, from_snapshot, table};
 use wirelap_session::{
     AttachLater, Findings, KeepSettings, Muting, SessionSettings, TracedTime, Tracer, environment,
@@ -85,7 +85,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let signals = catch_signals()?;
     let environment = environment::describe(0);
     let recorder = recorder(args, &outputs, &environment)?;
-    let (collector, updates) = Collector::new(UPDATES);
+    let (collector, updates) = DeliveryCollector::new(UPDATES);
     let settings = SessionSettings { run_time, ..settings(args, installation.is_ok()) };
     let tracer = Tracer::start(&settings, collector, recorder)?;
     drop(settings);
@@ -102,7 +102,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         signals: signals.clone(),
         commands: tracer.commands(),
         options: WorkloadOptions::from(&args.traced.workload),
-        usual: Settings { rate: args.rate, payload: args.payload },
+        usual: OfferedLoad { rate: args.rate, payload: args.payload },
     };
     let mut environment = environment;
     let stopped = std::thread::scope(|scope| {
@@ -136,8 +136,11 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     // The recording is closed first, so that it is complete even if writing the report fails.
     let recorded = recorder.map(|recorder| notes::close(recorder, &report)).transpose();
     let written = if args.explain || !matches!(json, Json::No) {
-        let text =
-            if args.explain { pages(&report, Options::default()) } else { table::render(&report) };
+        let text = if args.explain {
+            pages(&report, ExplainOptions::default())
+        } else {
+            table::render(&report)
+        };
         let text = format!("{text}{}", args.breakdown.table(report.breakdown.as_ref()));
         json.write(&report, &text)
     } else {
@@ -201,10 +204,10 @@ fn recorder(
     args: &LiveArgs,
     outputs: &Outputs,
     environment: &Environment,
-) -> Result<Option<Recorder>, Failure> {
+) -> Result<Option<FileRecorder>, Failure> {
     let Some(path) = &args.pcapng else { return Ok(None) };
     let settings =
-        wirelap_recording::Settings { payload: args.pcapng_payload, ..Default::default() };
+        wirelap_recording::EncoderSettings { payload: args.pcapng_payload, ..Default::default() };
     let rotation = Rotation::default();
     notes::create(outputs, path, settings, rotation, environment, &args.filter.decode).map(Some)
 }
@@ -222,7 +225,7 @@ fn settings(args: &LiveArgs, experiments: bool) -> SessionSettings {
         view: args.view(),
         keep: keep_limits(args).map(|limits| KeepSettings {
             limits,
-            written: wirelap_recording::Settings { payload: true, ..Default::default() },
+            written: wirelap_recording::EncoderSettings { payload: true, ..Default::default() },
         }),
         muting: match args.mutes_nothing() {
             None => Muting::Allowed(args.mute.clone()),

@@ -1,13 +1,13 @@
 //! Workloads that the screen offers, with their settings, and the trials that come of what the user chooses.
 
-use super::trials::{Settings, trial};
+use super::trials::{OfferedLoad, trial};
 use crate::quantity;
 use clap::ValueEnum;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use wirelap_contract::{About, LinkReliability, LinkTransport, WorkloadKind};
 use wirelap_experiment::{
-    Catalogue, Choices, Pacing, Trial, WorkloadInstallation, WorkloadOptions, check_workloads,
+    Catalogue, Choices, Trial, TrialPacing, WorkloadInstallation, WorkloadOptions, check_workloads,
     choose, settings_of,
 };
 use wirelap_process::{Failure, rights};
@@ -30,7 +30,7 @@ impl Offer {
         &mut self,
         installation: impl FnOnce() -> WorkloadInstallation,
         options: &WorkloadOptions,
-        usual: &Settings,
+        usual: &OfferedLoad,
     ) -> Option<Result<Vec<ExperimentChoice>, String>> {
         if !self.is_reading {
             self.is_reading = true;
@@ -57,7 +57,7 @@ impl Offer {
         catalogue: &Catalogue,
         about: &About,
         options: &WorkloadOptions,
-        usual: &Settings,
+        usual: &OfferedLoad,
     ) -> ExperimentChoice {
         let last = self.last.get(&about.name);
         let mut settings = offered(about, options);
@@ -183,12 +183,12 @@ fn planned(
         put(&mut options, about, name, value)?;
     }
     let wanted = [settings.middleware.clone()];
-    let Choices { chosen, .. } = choose(catalogue, &wanted, &options, Pacing::Rate(rate))?;
+    let Choices { chosen, .. } = choose(catalogue, &wanted, &options, TrialPacing::Rate(rate))?;
     check_workloads(&options, &chosen, &[payload])?;
     let choice = chosen.into_iter().next().ok_or_else(|| {
         Failure::Machine("it cannot be run here: `wirelap list` shows what is missing".into())
     })?;
-    Ok(trial(&options, choice, Settings { rate, payload }))
+    Ok(trial(&options, choice, OfferedLoad { rate, payload }))
 }
 
 /// Puts the value of a setting into the options.
@@ -245,7 +245,7 @@ mod tests {
     }
 
     fn choices(offer: &mut Offer, options: &WorkloadOptions) -> Vec<ExperimentChoice> {
-        let usual = Settings { rate: 1_000.0, payload: 64 };
+        let usual = OfferedLoad { rate: 1_000.0, payload: 64 };
         let nothing = || panic!("what is installed is known");
         offer.catalogue(nothing, options, &usual).unwrap().unwrap()
     }

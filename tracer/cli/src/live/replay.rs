@@ -13,11 +13,12 @@ use wirelap_events::{Delivery, Nanos};
 use wirelap_history::Update;
 use wirelap_process::steward::{Steward, StewardRole};
 use wirelap_process::{Failure, Outputs, catch_signals, output, rights};
-use wirelap_replay::playback::{Player, Reading, ReadingState};
+use wirelap_replay::playback::{FileReading, Player, ReadingState};
 use wirelap_replay::{NoFollower, Replay, message};
 use wirelap_report::table;
 use wirelap_tui::{
-    Experiments, Options, ReadShare, ReplayControl, ReplayState, Request, Source, plain,
+    Experiments, ReadShare, ReplayControl, ReplayState, ScreenOptions, ScreenRequest, UpdateSource,
+    plain,
 };
 
 /// Time between two drawings of the screen: short enough that playing looks like it.
@@ -44,8 +45,12 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     rights::confine_reader();
     let signals = catch_signals()?;
     let wall = message::wall(&args.replay);
-    let reading =
-        Reading::start(&args.replay, &args.filter.decode, args.breakdown.query(), &args.tls_keys)?;
+    let reading = FileReading::start(
+        &args.replay,
+        &args.filter.decode,
+        args.breakdown.query(),
+        &args.tls_keys,
+    )?;
     rights::give_up();
     let mut source = ReplaySource::new(reading, (files, memory), args, wall);
     let began = Instant::now();
@@ -57,7 +62,8 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         Ok(())
     } else {
         let should_stop = || failed.get() || signals.caught().is_some();
-        let options = Options { refresh: REFRESH, mouse: !args.no_mouse, ..Options::default() };
+        let options =
+            ScreenOptions { refresh: REFRESH, mouse: !args.no_mouse, ..ScreenOptions::default() };
         wirelap_tui::run(options, &mut source, &should_stop)
             .map(drop)
             .map_err(|error| Failure::Machine(format!("{error}: try `wirelap live --plain`")))
@@ -86,7 +92,7 @@ fn lines(args: &LiveArgs) -> Result<ExitCode, Failure> {
 
 /// Files that are read, and the position in them.
 struct ReplaySource {
-    reading: Reading,
+    reading: FileReading,
     files: ScreenFiles,
     /// The files that are read.
     paths: Vec<PathBuf>,
@@ -110,7 +116,7 @@ struct ReplaySource {
 
 impl ReplaySource {
     fn new(
-        reading: Reading,
+        reading: FileReading,
         (files, memory): (ScreenFiles, ScreenMemory),
         args: &LiveArgs,
         wall: Option<i64>,
@@ -180,7 +186,7 @@ impl ReplaySource {
         self.by.clone_from(&query.by);
         // All rows are wanted, whatever the filter is at present.
         let query = BreakdownQuery { text: String::new(), ..query };
-        match Reading::start(&self.paths, &self.decode, query, &self.tls_keys) {
+        match FileReading::start(&self.paths, &self.decode, query, &self.tls_keys) {
             Ok(reading) => {
                 let before = std::mem::replace(&mut self.reading, reading);
                 self.has_restarted = true;
@@ -215,7 +221,7 @@ impl ReplaySource {
     }
 }
 
-impl Source for ReplaySource {
+impl UpdateSource for ReplaySource {
     fn has_restarted(&mut self) -> bool {
         self.look();
         self.reading.playback().has_restarted() | std::mem::take(&mut self.has_restarted)
@@ -237,14 +243,14 @@ impl Source for ReplaySource {
         self.reading.playback().take(&mut |frame| out(frame.clone()));
     }
 
-    fn request(&mut self, request: Request) -> String {
+    fn request(&mut self, request: ScreenRequest) -> String {
         match request {
-            Request::Replay(control) => self.control(control),
-            Request::Screenshot { text, svg } => self.files.screenshot(&text, &svg),
-            Request::Export(delivery) => self.export(&delivery),
-            Request::Experiment(_) => NO_WORKLOADS.into(),
-            Request::Breakdown(query) => self.rows(query),
-            Request::Mute { .. } => "a row of a recording or capture cannot be muted".into(),
+            ScreenRequest::Replay(control) => self.control(control),
+            ScreenRequest::Screenshot { text, svg } => self.files.screenshot(&text, &svg),
+            ScreenRequest::Export(delivery) => self.export(&delivery),
+            ScreenRequest::Experiment(_) => NO_WORKLOADS.into(),
+            ScreenRequest::Breakdown(query) => self.rows(query),
+            ScreenRequest::Mute { .. } => "a row of a recording or capture cannot be muted".into(),
         }
     }
 

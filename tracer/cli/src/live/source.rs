@@ -13,7 +13,7 @@ use wirelap_history::Update;
 use wirelap_recording::KeepLimits;
 use wirelap_replay::message::{self, NotKept};
 use wirelap_session::{Commands, machine};
-use wirelap_tui::{Experiments, ProbeHook, ProbeSetup, Request, Source};
+use wirelap_tui::{Experiments, ProbeHook, ProbeSetup, ScreenRequest, UpdateSource};
 
 /// The most events a second that are kept.
 const KEPT_RATE: u64 = 400_000;
@@ -111,7 +111,7 @@ impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
     }
 }
 
-/// Returns the limits of the newest events that the screen keeps; `None` if nothing. docs/results/0027 has what that takes.
+/// Returns the limits of the newest events that the screen keeps; `None` if nothing. docs/results/cost.md has what that takes.
 pub fn keep_limits(args: &LiveArgs) -> Option<KeepLimits> {
     let time = Nanos(u64::try_from(args.keep.as_nanos()).unwrap_or(u64::MAX));
     let is_wanted = args.shows_screen()
@@ -136,7 +136,7 @@ pub fn probe_setup(hooks: &[ChosenHook], ring_bytes: u32) -> ProbeSetup {
     }
 }
 
-impl Source for LiveSource<'_, '_, '_> {
+impl UpdateSource for LiveSource<'_, '_, '_> {
     fn probe_setup(&self) -> ProbeSetup {
         self.setup.clone()
     }
@@ -153,23 +153,23 @@ impl Source for LiveSource<'_, '_, '_> {
         Some(self.wall)
     }
 
-    fn request(&mut self, request: Request) -> String {
+    fn request(&mut self, request: ScreenRequest) -> String {
         match request {
-            Request::Screenshot { text, svg } => match &mut self.files {
+            ScreenRequest::Screenshot { text, svg } => match &mut self.files {
                 Some(files) => files.screenshot(&text, &svg),
                 None => NO_FILES.into(),
             },
-            Request::Export(delivery) => self.export(&delivery),
-            Request::Replay(_) => {
+            ScreenRequest::Export(delivery) => self.export(&delivery),
+            ScreenRequest::Replay(_) => {
                 "these are the figures of now: wirelap live --replay FILE replays a recording"
                     .into()
             }
-            Request::Breakdown(query) => {
+            ScreenRequest::Breakdown(query) => {
                 self.commands.breakdown(query);
                 String::new()
             }
-            Request::Mute { group, name, mute } => self.mute((group, &name), mute),
-            Request::Experiment(request) => self.workloads.borrow_mut().request(request),
+            ScreenRequest::Mute { group, name, mute } => self.mute((group, &name), mute),
+            ScreenRequest::Experiment(request) => self.workloads.borrow_mut().request(request),
         }
     }
 

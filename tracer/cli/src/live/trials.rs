@@ -4,7 +4,7 @@ use super::args::LiveArgs;
 use std::time::Duration;
 use wirelap_events::human;
 use wirelap_experiment::{
-    Catalogue, Choice, Choices, Pacing, Trial, WorkloadInstallation, WorkloadOptions,
+    Catalogue, Choice, Choices, Trial, TrialPacing, WorkloadInstallation, WorkloadOptions,
     check_workloads, choose, random_domain,
 };
 use wirelap_process::Failure;
@@ -13,7 +13,7 @@ use wirelap_session::Sampling;
 
 /// Rate and size of a workload's messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct OfferedLoad {
     /// Messages a second.
     pub rate: f64,
     /// Payload bytes.
@@ -39,7 +39,7 @@ pub fn of_options(
     }
     let Some(installation) = installation else { return Ok((Vec::new(), Vec::new())) };
     let Choices { chosen, skipped } =
-        choose(&Catalogue::read(installation)?, &args.on, options, Pacing::Rate(args.rate))?;
+        choose(&Catalogue::read(installation)?, &args.on, options, TrialPacing::Rate(args.rate))?;
     if options.port != 0 && chosen.len() > 1 {
         return Err(Failure::Usage(
             "--port cannot be used with several middlewares, which need a port each: remove it"
@@ -47,13 +47,13 @@ pub fn of_options(
         ));
     }
     check_workloads(options, &chosen, &[args.payload])?;
-    let settings = Settings { rate: args.rate, payload: args.payload };
+    let settings = OfferedLoad { rate: args.rate, payload: args.payload };
     let trials = chosen.into_iter().map(|choice| trial(options, choice, settings));
     Ok((trials.collect(), skipped))
 }
 
 /// A trial that sends until it is stopped.
-pub fn trial(options: &WorkloadOptions, choice: Choice, settings: Settings) -> Trial {
+pub fn trial(options: &WorkloadOptions, choice: Choice, settings: OfferedLoad) -> Trial {
     let Choice { about, broker, running } = choice;
     Trial {
         about,
@@ -62,7 +62,7 @@ pub fn trial(options: &WorkloadOptions, choice: Choice, settings: Settings) -> T
         variant: None,
         payload: settings.payload,
         repetition: 1,
-        pacing: Pacing::Rate(settings.rate),
+        pacing: TrialPacing::Rate(settings.rate),
         several_rates: false,
         messages: None,
         duration: None,
@@ -80,7 +80,7 @@ pub fn trial(options: &WorkloadOptions, choice: Choice, settings: Settings) -> T
 pub fn words(trial: &Trial) -> String {
     let mut words: Vec<String> = Vec::new();
     words.extend(trial.broker.as_ref().map(|broker| broker.name().to_owned()));
-    if let Pacing::Rate(rate) = trial.pacing {
+    if let TrialPacing::Rate(rate) = trial.pacing {
         words.push(format!("{} msg/s", human::count(rate)));
     }
     words.push(human::bytes(trial.payload as f64));

@@ -6,11 +6,11 @@ use super::source::LiveSource;
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 use wirelap_experiment::TrialStopped;
-use wirelap_history::Collector;
+use wirelap_history::DeliveryCollector;
 use wirelap_process::{Failure, Signals, output};
-use wirelap_report::{Breakdown, SlowSubscribers};
+use wirelap_report::{ReportedBreakdown, ReportedSlowSubscribers};
 use wirelap_session::Tracer;
-use wirelap_tui::{Options, plain};
+use wirelap_tui::{ScreenOptions, plain};
 
 /// The interval between two blocks of plain lines.
 const BLOCK_INTERVAL: Duration = Duration::from_secs(1);
@@ -21,7 +21,7 @@ const BLOCK_INTERVAL: Duration = Duration::from_secs(1);
 /// A workload of `--on` has ended, or the screen cannot be shown.
 pub fn watch(
     args: &LiveArgs,
-    tracer: &Tracer<Collector>,
+    tracer: &Tracer<DeliveryCollector>,
     source: &mut LiveSource<'_, '_, '_>,
     workloads: &RefCell<Workloads<'_, '_>>,
     signals: &Signals,
@@ -36,7 +36,7 @@ pub fn watch(
         over || has_stopped || signals.caught().is_some() || tracer.has_ended()
     };
     let shown = if args.shows_screen() {
-        let options = Options { mouse: !args.no_mouse, ..Options::default() };
+        let options = ScreenOptions { mouse: !args.no_mouse, ..ScreenOptions::default() };
         wirelap_tui::run(options, source, &should_stop)
             .map(drop)
             .map_err(|error| Failure::Machine(format!("{error}: try `wirelap live --plain`")))
@@ -51,7 +51,7 @@ pub fn watch(
 
 /// Prints a block of lines each second until it is time to stop.
 fn lines(
-    tracer: &Tracer<Collector>,
+    tracer: &Tracer<DeliveryCollector>,
     should_stop: &dyn Fn() -> bool,
     args: &LiveArgs,
 ) -> Result<(), Failure> {
@@ -63,8 +63,8 @@ fn lines(
         }
         printed = Instant::now();
         let latest = tracer.latest();
-        let rows = args.breakdown.table(Breakdown::of(&latest).as_ref());
-        let slow = SlowSubscribers::of(&latest).filter(|slow| slow.behind > 0);
+        let rows = args.breakdown.table(ReportedBreakdown::of(&latest).as_ref());
+        let slow = ReportedSlowSubscribers::of(&latest).filter(|slow| slow.behind > 0);
         let slow = slow.map(|slow| format!("\n{}", slow.table())).unwrap_or_default();
         let text = format!("{}{rows}{slow}\n", plain(&latest, WIDTH));
         if args.writes_to_stdout() {

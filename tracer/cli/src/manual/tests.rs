@@ -3,7 +3,7 @@ use crate::args::Cli;
 use clap::CommandFactory;
 
 /// A page as plain text, near enough to search in.
-fn text(page: &Page) -> String {
+fn text(page: &ManualPage) -> String {
     String::from_utf8(page.1.clone())
         .unwrap()
         .replace("\\-", "-")

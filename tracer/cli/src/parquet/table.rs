@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use wirelap_events::{Delivery, SampleStatus, TopicId};
 use wirelap_experiment::{SampleSink, SharedSamples};
-use wirelap_parquet::{Sampler, Written};
+use wirelap_parquet::{Sampler, WrittenTable};
 use wirelap_process::outputs::{self, unwritable};
 use wirelap_process::{Failure, Outputs, remedy};
 use wirelap_report::SampleOrigin;
@@ -13,11 +13,11 @@ use wirelap_report::SampleOrigin;
 /// The table of messages, if one is wanted.
 #[derive(Debug)]
 pub struct MessageTable {
-    wanted: Option<Wanted>,
+    wanted: Option<WantedTable>,
 }
 
 #[derive(Debug)]
-struct Wanted {
+struct WantedTable {
     path: PathBuf,
     outputs: Outputs,
     /// The empty file, until the table is started.
@@ -48,7 +48,7 @@ impl MessageTable {
         }
         outputs.allow(path, false)?;
         let file = outputs.begin(path).map_err(|error| outputs::failure(path, &error))?;
-        let wanted = Wanted {
+        let wanted = WantedTable {
             path: path.to_owned(),
             outputs: outputs.clone(),
             file: Some(file),
@@ -80,11 +80,11 @@ impl MessageTable {
     /// # Errors
     /// The file does not have all messages; the failure says how many it has.
     pub fn finish(self) -> Result<(), Failure> {
-        let Some(Wanted { path, outputs, samples: Some(samples), .. }) = self.wanted else {
+        let Some(WantedTable { path, outputs, samples: Some(samples), .. }) = self.wanted else {
             return Ok(());
         };
         let written = samples.lock().unwrap_or_else(PoisonError::into_inner).sampler.finish();
-        let Written { file, rows, taken, error } = written;
+        let WrittenTable { file, rows, taken, error } = written;
         // A file without any row is kept only if it is complete.
         let kept = match file {
             Some(file) if rows > 0 || error.is_none() => outputs.keep(&path, &file),

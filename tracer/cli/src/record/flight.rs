@@ -11,8 +11,8 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant, SystemTime};
 use wirelap_correlate::Snapshot;
 use wirelap_events::{Nanos, human};
-use wirelap_history::watch::{Condition, Evidence, Finding, Schedule, Watcher};
-use wirelap_history::{Collector, LogEvent, Update};
+use wirelap_history::watch::{Condition, ConditionEvidence, FlightSchedule, MetCondition, Watcher};
+use wirelap_history::{DeliveryCollector, LogEvent, Update};
 use wirelap_process::outputs::unwritable;
 use wirelap_process::{Failure, Outputs, Signals, output};
 use wirelap_recording::{KeepLimits, Written, numbered};
@@ -74,7 +74,10 @@ impl FlightArgs {
     }
 
     /// Returns the settings for the events that the session keeps; `None` without `--keep`.
-    pub fn keep_settings(&self, written: wirelap_recording::Settings) -> Option<KeepSettings> {
+    pub fn keep_settings(
+        &self,
+        written: wirelap_recording::EncoderSettings,
+    ) -> Option<KeepSettings> {
         let limits = KeepLimits {
             time: nanos(self.keep?),
             bytes: usize::try_from(self.keep_size).unwrap_or(usize::MAX),
@@ -112,7 +115,7 @@ pub struct FlightRecorder {
     updates: Receiver<Update>,
     asked: Arc<AtomicBool>,
     watcher: Watcher,
-    schedule: Schedule,
+    schedule: FlightSchedule,
     keep: Nanos,
     number: u64,
     written: Written,
@@ -120,8 +123,8 @@ pub struct FlightRecorder {
 
 impl FlightRecorder {
     /// Returns the collector of figures for the tracing thread, and the channel on which they come out.
-    pub fn collector() -> (Collector, Receiver<Update>) {
-        let (collector, updates) = Collector::new(UPDATES);
+    pub fn collector() -> (DeliveryCollector, Receiver<Update>) {
+        let (collector, updates) = DeliveryCollector::new(UPDATES);
         (collector.of_figures(), updates)
     }
 
@@ -130,7 +133,7 @@ impl FlightRecorder {
         args: &FlightArgs,
         (outputs, stem): (Outputs, PathBuf),
         environment: Environment,
-        tracer: &Tracer<Collector>,
+        tracer: &Tracer<DeliveryCollector>,
         (updates, asked): (Receiver<Update>, Arc<AtomicBool>),
     ) -> FlightRecorder {
         let keep = nanos(args.keep.unwrap_or_default());
@@ -143,7 +146,7 @@ impl FlightRecorder {
             updates,
             asked,
             watcher: Watcher::new(args.dump_when.clone()),
-            schedule: Schedule::new(keep, nanos(args.after), args.dump_at_most),
+            schedule: FlightSchedule::new(keep, nanos(args.after), args.dump_at_most),
             keep,
             number: 0,
             written: Written::default(),
@@ -155,7 +158,7 @@ impl FlightRecorder {
         &mut self,
         args: &FlightArgs,
         duration: Option<Duration>,
-        tracer: &Tracer<Collector>,
+        tracer: &Tracer<DeliveryCollector>,
         signals: &Signals,
     ) {
         output::say(&self.beginning(args));
@@ -282,12 +285,12 @@ fn write_one<'a>(
 }
 
 /// Says in words what was found.
-fn sentence(finding: &Finding) -> String {
+fn sentence(finding: &MetCondition) -> String {
     let condition = &finding.condition;
     let row = finding.row.as_ref().map(|row| format!(" of {row}")).unwrap_or_default();
     match &finding.evidence {
-        Evidence::Value(value) => format!("{condition}{row}: {}", condition.show(*value)),
-        Evidence::Event(event) => format!("{condition}{row}: {}", what(event)),
+        ConditionEvidence::Value(value) => format!("{condition}{row}: {}", condition.show(*value)),
+        ConditionEvidence::Event(event) => format!("{condition}{row}: {}", what(event)),
     }
 }
 

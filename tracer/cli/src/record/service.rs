@@ -3,20 +3,20 @@
 use wirelap_events::Total;
 use wirelap_events::human;
 use wirelap_process::output;
-use wirelap_process::service::Service;
+use wirelap_process::service::SystemdService;
 use wirelap_report::{Hook, RunReport};
 
 /// Reader of these sentences: a terminal, or systemd and its journal.
 #[derive(Debug)]
 pub struct Journal {
     /// systemd, if it has started wirelap as a service.
-    service: Option<Service>,
+    service: Option<SystemdService>,
 }
 
 impl Journal {
     /// That of this process.
     pub fn here() -> Journal {
-        Journal { service: Service::here() }
+        Journal { service: SystemdService::here() }
     }
 
     /// True if systemd has started wirelap.

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use wirelap_events::{Body, Event, FlowKey, NetNs, Packet, PacketHook, Pid, Seq, SocketId};
-use wirelap_recording::{Encoder, Entry, Note, Recording, Section, Settings};
+use wirelap_recording::{Encoder, EncoderSettings, Entry, Note, Recording, SectionHeader};
 
 const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 1);
 const BROKER: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 2);
@@ -108,8 +108,8 @@ impl Apart {
         let mut recording = Recording::new(wirelap_recording::open(recording).unwrap()).unwrap();
         let wall = recording.wall().unwrap();
         let encoders = [0, AHEAD].map(|ahead| {
-            let section = Section { wall: wall + ahead, ..Section::default() };
-            let settings = Settings { payload: true, ..Settings::default() };
+            let section = SectionHeader { wall: wall + ahead, ..SectionHeader::default() };
+            let settings = EncoderSettings { payload: true, ..EncoderSettings::default() };
             let mut encoder = Encoder::new(section, settings, Box::new(|_, _| None));
             encoder.note(Note { subject: "payload", text: "kept" });
             encoder

@@ -6,7 +6,7 @@ use wirelap_events::{
     Body, Comm, Event, FlowKey, Nanos, NetNs, PacketHook, Pid, ReadKind, Ready, ReadyKind,
     SendCall, SendKind, Socket, SocketId, SocketOrigin, TaskId, Tid, Transport, Wake,
 };
-use wirelap_recording::{Encoder, Note, Recording, Section, Settings};
+use wirelap_recording::{Encoder, EncoderSettings, Note, Recording, SectionHeader};
 
 /// Makes the file that `wirelap record` would have written of these packets, on a host that started some time ago: each payload was
 /// sent by a call [`WRITTEN`] before, and made its reader [`TOLD`] ready, woke it, ran and was read.
@@ -14,8 +14,8 @@ use wirelap_recording::{Encoder, Note, Recording, Section, Settings};
 /// Both hosts count their sockets, processes and packets from the same number on.
 pub fn recorded(capture: &Path, host: [u8; 4], serves: bool, payload: bool) -> Vec<u8> {
     const SINCE_1970: i64 = 1_700_000_000_000_000_000;
-    let section = Section { wall: SINCE_1970, ..Section::default() };
-    let settings = Settings { payload, ..Settings::default() };
+    let section = SectionHeader { wall: SINCE_1970, ..SectionHeader::default() };
+    let settings = EncoderSettings { payload, ..EncoderSettings::default() };
     let mut encoder = Encoder::new(section, settings, Box::new(|_, _| None));
     encoder.note(Note { subject: "payload", text: if payload { "kept" } else { "cut" } });
     let mut recording = Recording::new(wirelap_recording::open(capture).unwrap()).unwrap();

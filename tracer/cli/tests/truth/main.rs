@@ -59,7 +59,7 @@ fn assert_right(situation: &Situation, cell: Cell) {
 }
 
 /// `TRUTH_ONLY` chooses situations by their names, or by a part of them, `TRUTH_CELLS` cells (`first, quiet;late, loaded`),
-/// `TRUTH_TABLE` names the file for the table, and `TRUTH_REPORTS` a folder for all that was said.
+/// `TRUTH_TABLE` names the file for the table (tab-separated), and `TRUTH_REPORTS` a folder for all that was said.
 fn whole_lab() {
     let only = std::env::var("TRUTH_ONLY").unwrap_or_default();
     let cells = cell::chosen(&std::env::var("TRUTH_CELLS").unwrap_or_default());
@@ -70,13 +70,14 @@ fn whole_lab() {
             rows.push(try_cell(&situation, cell));
             // Whoever ends the lab early keeps what was tried.
             if let Some(path) = &table {
-                std::fs::write(path, table::markdown(&rows)).unwrap();
+                std::fs::write(path, table::tab_separated(&rows)).unwrap();
             }
         }
     }
     if table.is_none() {
-        println!("{}", table::markdown(&rows));
+        print!("{}", table::tab_separated(&rows));
     }
+    println!("{}", table::count(&rows));
 }
 
 /// A test that fails by panicking.

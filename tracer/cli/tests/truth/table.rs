@@ -104,24 +104,29 @@ impl Row {
     }
 }
 
-/// All rows, and how many were right.
-pub fn markdown(rows: &[Row]) -> String {
-    let right = rows.iter().filter(|row| row.is_right()).count();
-    let admitted = rows.iter().filter(|row| row.is_right() && !row.admitted.is_empty()).count();
-    let mut out = format!(
-        "{right} of {} cells right ({:.1} %), {admitted} of them by saying what is not known.\n\n\
-         | situation | wirelap, cores | truth | problems said | programs: sent / delivered | wirelap: sent / delivered / matched | |\n\
-         |---|---|---|---|---|---|---|\n",
-        rows.len(),
-        100.0 * right as f64 / rows.len().max(1) as f64
-    );
+/// Returns all rows as tab-separated values, with a line of names.
+pub fn tab_separated(rows: &[Row]) -> String {
+    let mut out = "situation\twirelap, cores\ttruth\tproblems said\tprograms: sent / delivered\t\
+                   wirelap: sent / delivered / matched\tverdict\n"
+        .to_owned();
     for row in rows {
-        let summary = row.summary().replace('|', "/");
+        let summary = row.summary().replace('\t', " ");
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {} | {} | {} | {summary} |",
+            "{}\t{}\t{}\t{}\t{}\t{}\t{summary}",
             row.name, row.cell, row.truth, row.said, row.counted, row.counts
         );
     }
     out
+}
+
+/// Says how many cells were right.
+pub fn count(rows: &[Row]) -> String {
+    let right = rows.iter().filter(|row| row.is_right()).count();
+    let admitted = rows.iter().filter(|row| row.is_right() && !row.admitted.is_empty()).count();
+    format!(
+        "{right} of {} cells right ({:.1} %), {admitted} of them by saying what is not known.",
+        rows.len(),
+        100.0 * right as f64 / rows.len().max(1) as f64
+    )
 }

@@ -1,20 +1,20 @@
 //! Seconds put together to blocks.
 
-use super::rule::{Rule, Wait, seconds_from};
+use super::rule::{AnswerRule, Wait, seconds_from};
 use crate::statistics::bootstrap::Drawing;
 use std::ops::Range;
 use wirelap_events::Total;
 
 /// The messages and figures of one side.
 #[derive(Clone, Copy)]
-pub struct Side<'a> {
+pub struct LiveSide<'a> {
     /// The messages of each second, the oldest first.
     pub messages: &'a [u64],
     /// The figure of these seconds together; `None` if they have none.
     pub figure: &'a dyn Fn(Range<usize>) -> Option<f64>,
 }
 
-impl std::fmt::Debug for Side<'_> {
+impl std::fmt::Debug for LiveSide<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Side").field("messages", &self.messages).finish_non_exhaustive()
     }
@@ -22,7 +22,7 @@ impl std::fmt::Debug for Side<'_> {
 
 /// The figures of the blocks of both sides.
 #[derive(Clone, Debug)]
-pub struct Blocks {
+pub struct BlockFigures {
     /// Those of A.
     pub a: Vec<f64>,
     /// Those of B.
@@ -35,15 +35,15 @@ pub struct Blocks {
 #[derive(Clone, Debug)]
 pub enum Cut {
     /// Enough blocks with enough messages.
-    Blocks(Blocks),
+    Blocks(BlockFigures),
     /// There are too few.
     TooFew(Wait),
 }
 
-impl Blocks {
+impl BlockFigures {
     /// Cuts both sides into blocks of the same length, at least `least` of them on each side. The newest seconds are used if some are left over.
     /// Blocks become longer until each has enough messages.
-    pub fn cut(a: &Side<'_>, b: &Side<'_>, rule: Rule, least: usize) -> Cut {
+    pub fn cut(a: &LiveSide<'_>, b: &LiveSide<'_>, rule: AnswerRule, least: usize) -> Cut {
         let (of_a, of_b) = (a.messages.len(), b.messages.len());
         let seconds = of_a.min(of_b);
         let longest = seconds.checked_div(least).unwrap_or(0);
@@ -54,7 +54,7 @@ impl Blocks {
         while block_seconds <= longest {
             let cut = |side| figures(side, block_seconds, rule.least_messages);
             if let (Some(a), Some(b)) = (cut(a), cut(b)) {
-                return Cut::Blocks(Blocks { a, b, block_seconds });
+                return Cut::Blocks(BlockFigures { a, b, block_seconds });
             }
             block_seconds = block_seconds.saturating_add((block_seconds / 2).max(1));
         }
@@ -76,7 +76,7 @@ impl Blocks {
 }
 
 /// The figure of each block; `None` if a block has none, or too few messages.
-fn figures(side: &Side<'_>, block_seconds: usize, least_messages: u64) -> Option<Vec<f64>> {
+fn figures(side: &LiveSide<'_>, block_seconds: usize, least_messages: u64) -> Option<Vec<f64>> {
     let blocks = side.messages.rchunks_exact(block_seconds);
     if blocks.clone().any(|block| block.iter().total::<u64>() < least_messages) {
         return None;
@@ -87,7 +87,7 @@ fn figures(side: &Side<'_>, block_seconds: usize, least_messages: u64) -> Option
 }
 
 /// The wait for the side that has fewer seconds than blocks are necessary.
-fn missing(of_a: usize, of_b: usize, least: usize, rule: Rule) -> Wait {
+fn missing(of_a: usize, of_b: usize, least: usize, rule: AnswerRule) -> Wait {
     if of_a < least && !rule.at_once {
         return Wait::OfBaseline;
     }
@@ -95,8 +95,8 @@ fn missing(of_a: usize, of_b: usize, least: usize, rule: Rule) -> Wait {
 }
 
 /// Time until all blocks have enough messages, if as many come as before.
-fn too_few_messages(a: &Side<'_>, b: &Side<'_>, rule: Rule, least: usize) -> Wait {
-    let needed = |side: &Side<'_>| {
+fn too_few_messages(a: &LiveSide<'_>, b: &LiveSide<'_>, rule: AnswerRule, least: usize) -> Wait {
+    let needed = |side: &LiveSide<'_>| {
         let seconds = side.messages.len() as f64;
         let each_second = side.messages.iter().total::<u64>() as f64 / seconds;
         // Messages do not come evenly.

@@ -18,15 +18,15 @@ mod rule;
 #[cfg(test)]
 mod tests;
 
-pub use blocks::Side;
-pub use rule::{Difference, Finding, Rule, Wait};
+pub use blocks::LiveSide;
+pub use rule::{AnswerRule, FigureComparison, FigureDifference, Wait};
 
 use crate::estimate::{Means, means};
 use crate::metric::Answer;
 use crate::statistics::bootstrap::Drawing;
 use crate::statistics::interval::{Interval, Spread};
 use crate::statistics::{mann_whitney, signed_rank};
-use blocks::{Blocks, Cut};
+use blocks::{BlockFigures, Cut};
 use rule::seconds_from;
 
 /// The ranks of the blocks are significant at this p-value, divided by the number of figures.
@@ -39,26 +39,31 @@ const DRAWS: usize = 400;
 const LEAST_BLOCKS: usize = 5;
 
 /// Compares one figure of the sides.
-pub fn compare(a: &Side<'_>, b: &Side<'_>, rule: Rule, seed: u64) -> Finding {
+pub fn compare(
+    a: &LiveSide<'_>,
+    b: &LiveSide<'_>,
+    rule: AnswerRule,
+    seed: u64,
+) -> FigureComparison {
     let least = least_blocks(rule);
-    match Blocks::cut(a, b, rule, least) {
+    match BlockFigures::cut(a, b, rule, least) {
         Cut::Blocks(blocks) => judge(&blocks, rule, least, seed),
         Cut::TooFew(wait) => {
-            Finding { answer: Answer::CannotTell, difference: None, wait: Some(wait) }
+            FigureComparison { answer: Answer::CannotTell, difference: None, wait: Some(wait) }
         }
     }
 }
 
-fn drawing(rule: Rule) -> Drawing {
+fn drawing(rule: AnswerRule) -> Drawing {
     if rule.at_once { Drawing::Pairs } else { Drawing::Independent }
 }
 
-fn significant(rule: Rule) -> f64 {
+fn significant(rule: AnswerRule) -> f64 {
     SIGNIFICANT / rule.figures.max(1) as f64
 }
 
 /// With fewer blocks on each side, even the most extreme ranks are not significant.
-fn least_blocks(rule: Rule) -> usize {
+fn least_blocks(rule: AnswerRule) -> usize {
     let enough = |n: &usize| match drawing(rule) {
         Drawing::Independent => mann_whitney::smallest_p(*n, *n) <= significant(rule),
         Drawing::Pairs => signed_rank::smallest_p(*n) <= significant(rule),
@@ -66,11 +71,15 @@ fn least_blocks(rule: Rule) -> usize {
     (LEAST_BLOCKS..64).find(enough).unwrap_or(64)
 }
 
-fn judge(blocks: &Blocks, rule: Rule, least: usize, seed: u64) -> Finding {
+fn judge(blocks: &BlockFigures, rule: AnswerRule, least: usize, seed: u64) -> FigureComparison {
     let (a, b): (Vec<&f64>, Vec<&f64>) = (blocks.a.iter().collect(), blocks.b.iter().collect());
     let found: Option<[Means; 1]> = means((&a, &b), drawing(rule), DRAWS, seed);
     let Some([Means { uncertainty: Some(known), a, b }]) = found else {
-        return Finding { answer: Answer::CannotTell, difference: None, wait: Some(Wait::Long) };
+        return FigureComparison {
+            answer: Answer::CannotTell,
+            difference: None,
+            wait: Some(Wait::Long),
+        };
     };
     let centre = b - a;
     let varying = blocks.varying(drawing(rule));
@@ -95,17 +104,17 @@ fn judge(blocks: &Blocks, rule: Rule, least: usize, seed: u64) -> Finding {
     let wait = undecided.then(|| wait(interval, centre, blocks, &spreads, rule, least));
     let counts = (blocks.a.len(), blocks.b.len());
     let difference =
-        Difference { centre, low, high, blocks: counts, block_seconds: blocks.block_seconds };
-    Finding { answer, difference: Some(difference), wait }
+        FigureDifference { centre, low, high, blocks: counts, block_seconds: blocks.block_seconds };
+    FigureComparison { answer, difference: Some(difference), wait }
 }
 
 /// Time until the interval is narrow enough. Its width shrinks with the root of the time, but a baseline's part of it stays.
 fn wait(
     interval: Interval,
     centre: f64,
-    blocks: &Blocks,
+    blocks: &BlockFigures,
     spreads: &[Spread],
-    rule: Rule,
+    rule: AnswerRule,
     least: usize,
 ) -> Wait {
     let half = (interval.high - interval.low) / 2.0;

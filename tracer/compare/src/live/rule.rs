@@ -7,7 +7,7 @@ const LONGEST_WAIT: f64 = 3_600.0;
 
 /// The parameters of an answer beside the two sides.
 #[derive(Clone, Copy, Debug)]
-pub struct Rule {
+pub struct AnswerRule {
     /// True if the sides were seen at the same time: second n of one and of the other are the same second.
     pub at_once: bool,
     /// The largest difference that is none, in the unit of the figures (the logarithm of a ratio, for logarithms).
@@ -22,18 +22,18 @@ pub struct Rule {
 
 /// The result of comparing a figure of two sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Finding {
+pub struct FigureComparison {
     /// The answer.
     pub answer: Answer,
     /// B − A, from the means over the blocks; `None` with too few blocks.
-    pub difference: Option<Difference>,
+    pub difference: Option<FigureDifference>,
     /// Why there is no answer.
     pub wait: Option<Wait>,
 }
 
 /// A difference and the interval that holds the true one, with 95 % probability for all figures and at all times together.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Difference {
+pub struct FigureDifference {
     /// B − A.
     pub centre: f64,
     /// The lower end of the interval.

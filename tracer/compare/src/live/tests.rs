@@ -22,23 +22,28 @@ fn mean_of(values: &[f64]) -> impl Fn(Range<usize>) -> Option<f64> + '_ {
     }
 }
 
-const RULE: Rule =
-    Rule { at_once: false, margin: 0.05, figures: 12, least_messages: 20, if_more: Answer::Slower };
+const RULE: AnswerRule = AnswerRule {
+    at_once: false,
+    margin: 0.05,
+    figures: 12,
+    least_messages: 20,
+    if_more: Answer::Slower,
+};
 
-fn compared(a: &[f64], b: &[f64], rule: Rule) -> Finding {
+fn compared(a: &[f64], b: &[f64], rule: AnswerRule) -> FigureComparison {
     let counts = |of: &[f64]| vec![1_000; of.len()];
     let (of_a, of_b) = (counts(a), counts(b));
     let (figure_a, figure_b) = (mean_of(a), mean_of(b));
     compare(
-        &Side { messages: &of_a, figure: &figure_a },
-        &Side { messages: &of_b, figure: &figure_b },
+        &LiveSide { messages: &of_a, figure: &figure_a },
+        &LiveSide { messages: &of_b, figure: &figure_b },
         rule,
         1,
     )
 }
 
 /// Watches B for ten minutes, second by second (later, every fifth), and says whether a difference was ever claimed.
-fn ever_claimed(a: &[f64], b: &[f64], rule: Rule) -> bool {
+fn ever_claimed(a: &[f64], b: &[f64], rule: AnswerRule) -> bool {
     let looks = (5..60).chain((60..b.len()).step_by(5));
     looks.into_iter().any(|now| {
         let a = if rule.at_once { &a[..now] } else { a };
@@ -50,7 +55,7 @@ fn ever_claimed(a: &[f64], b: &[f64], rule: Rule) -> bool {
 fn who_looks_every_second_for_five_minutes_sees_false_alarms_rarely() {
     for (at_once, memory) in [(false, 0.0), (false, 0.6), (false, 0.85), (true, 0.6)] {
         let mut rng = Rng::with_seed(9);
-        let rule = Rule { at_once, ..RULE };
+        let rule = AnswerRule { at_once, ..RULE };
         let claimed = (0..100).filter(|_| {
             let (a, b) = (series(&mut rng, 300, memory, 0.2), series(&mut rng, 300, memory, 0.2));
             let a = if at_once { &a[..] } else { &a[..40] };
@@ -89,7 +94,7 @@ fn what_slows_down_both_at_once_is_no_difference() {
     let common = series(&mut rng, 60, 0.9, 0.5);
     let own = series(&mut rng, 60, 0.0, 0.01);
     let b: Vec<f64> = common.iter().zip(&own).map(|(c, o)| c + o + 0.2).collect();
-    let found = compared(&common, &b, Rule { at_once: true, ..RULE });
+    let found = compared(&common, &b, AnswerRule { at_once: true, ..RULE });
     assert_eq!(found.answer, Answer::Slower, "{found:?}");
     let found = compared(&common, &b, RULE);
     assert_eq!(found.answer, Answer::CannotTell, "{found:?}");
@@ -102,7 +107,7 @@ fn too_little_is_said_with_how_much_is_missing() {
     assert_eq!(few.wait, Some(Wait::Seconds(3)), "six blocks are necessary for twelve figures");
     let short = compared(&[0.0; 3], &[0.5; 30], RULE);
     assert_eq!(short.wait, Some(Wait::OfBaseline));
-    let rule = Rule { least_messages: 10_000, ..RULE };
+    let rule = AnswerRule { least_messages: 10_000, ..RULE };
     let few = compared(&[0.0; 100], &[0.5; 30], rule);
     assert_eq!(few.wait, Some(Wait::Seconds(42)), "12 seconds have 12,000 messages; six blocks");
 }
@@ -122,8 +127,8 @@ fn figures_that_never_vary_are_compared_exactly() {
     assert_eq!(compared(&[1.0; 20], &[1.0; 20], RULE).answer, Answer::Same);
     assert_eq!(compared(&[1.0; 20], &[2.0; 20], RULE).answer, Answer::Slower);
     let nothing = compare(
-        &Side { messages: &[], figure: &|_| None },
-        &Side { messages: &[0; 20], figure: &|_| None },
+        &LiveSide { messages: &[], figure: &|_| None },
+        &LiveSide { messages: &[0; 20], figure: &|_| None },
         RULE,
         1,
     );

@@ -1,7 +1,7 @@
 //! Side B in the Bencher Metric Format (<https://bencher.dev/docs/reference/bencher-metric-format>): benchmark, measure, value
 //! and its bounds.
 
-use crate::comparison::{Cell, Comparison};
+use crate::comparison::{ComparedMetric, Comparison};
 use crate::metric::Metric;
 use serde_json::{Map, Value, json};
 use wirelap_events::human::escape_json;
@@ -32,7 +32,7 @@ fn measure(metric: Metric) -> String {
     }
 }
 
-fn value(cell: &Cell) -> Value {
+fn value(cell: &ComparedMetric) -> Value {
     match cell.b_95 {
         Some(bounds) => {
             json!({ "value": cell.b, "lower_value": bounds.low, "upper_value": bounds.high })

@@ -1,8 +1,8 @@
 //! Phrases that text and Markdown share.
 
 use crate::comparison::{
-    Bounds, Breakdown, Cell, Comparison, CriterionResult, Design, Difference, Outcome,
-    PairedResult, Side, WhichSide,
+    Bounds, ComparedMetric, ComparedSide, Comparison, CriterionOutcome, CriterionResult, Design,
+    Difference, DifferenceBreakdown, PairedResult, WhichSide,
 };
 use crate::metric::{Answer, Metric};
 use wirelap_events::human::NONE;
@@ -17,7 +17,7 @@ const LEAST_SHARE: f64 = 0.01;
 const MOST_ROWS: usize = 8;
 
 /// `before.json · 2026-11-20T10:00:00Z · wirelap 0.1.0`.
-pub fn side(side: &Side) -> String {
+pub fn side(side: &ComparedSide) -> String {
     let version = match side.wirelap_version.as_str() {
         "" => String::new(),
         version => format!("wirelap {version}"),
@@ -54,7 +54,7 @@ pub fn result(result: &PairedResult, design: Design) -> String {
 }
 
 /// A cell's row.
-pub fn cell(cell: &Cell) -> [String; 6] {
+pub fn cell(cell: &ComparedMetric) -> [String; 6] {
     let show = |value| cell.metric.show(value);
     [
         cell.metric.heading().to_owned(),
@@ -66,7 +66,7 @@ pub fn cell(cell: &Cell) -> [String; 6] {
     ]
 }
 
-fn interval(cell: &Cell) -> String {
+fn interval(cell: &ComparedMetric) -> String {
     match cell.ratio_95 {
         Some(Bounds { low, high }) => format!("{}–{}", ratio(low), ratio(high)),
         None if cell.metric == Metric::WireBytesPerDelivery => "exact".into(),
@@ -84,7 +84,7 @@ fn ratio(ratio: f64) -> String {
 }
 
 /// `slower`; `cannot tell (12 more)`; `cannot tell (messages)`; `cannot tell (machine)`.
-fn answer(cell: &Cell) -> String {
+fn answer(cell: &ComparedMetric) -> String {
     match cell.repetitions_needed {
         _ if cell.machine_changed => format!("{} (machine)", cell.answer_in_words),
         _ if cell.messages_needed.is_some() => {
@@ -112,14 +112,14 @@ pub fn went_elsewhere(result: &PairedResult) -> bool {
 }
 
 /// The breakdowns of a result that say something, with what they are about.
-pub fn breakdowns(result: &PairedResult) -> Vec<(&'static str, &Breakdown)> {
+pub fn breakdowns(result: &PairedResult) -> Vec<(&'static str, &DifferenceBreakdown)> {
     let all = [("mean", &result.mean), ("slowest 1 %, over the middle", &result.tail)];
     let known = all.into_iter().filter_map(|(what, of)| Some((what, of.as_ref()?)));
     known.filter(|(_, of)| of.sentence.is_some()).collect()
 }
 
 /// The rows of a breakdown that are shown: difference, share, name.
-pub fn breakdown(of: &Breakdown) -> Vec<[String; 3]> {
+pub fn breakdown(of: &DifferenceBreakdown) -> Vec<[String; 3]> {
     let legs = of.rows.iter().map(|row| row.leg).max().unwrap_or_default();
     let shown = of.rows.iter().take(MOST_ROWS).filter_map(|row| {
         let share = row.share.filter(|share| share.abs() >= LEAST_SHARE)?;
@@ -142,9 +142,9 @@ pub fn difference(difference: &Difference) -> String {
 /// `FAILED p99>5%: mqtt/mosquitto 64 B: changed by …`.
 pub fn criterion(result: &CriterionResult) -> String {
     let outcome = match result.outcome {
-        Outcome::Fired => "FAILED",
-        Outcome::Held => "held",
-        Outcome::NotJudged => "not judged",
+        CriterionOutcome::Fired => "FAILED",
+        CriterionOutcome::Held => "held",
+        CriterionOutcome::NotJudged => "not judged",
     };
     let of = result.result.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
     format!("{outcome} {}: {of}{}", result.criterion, result.text)

@@ -2,7 +2,7 @@
 
 use super::{alarms, cell, quick};
 use crate::samples::{Simulation, report, simulated};
-use crate::{Answer, Metric, Options, compare, compare_variants, self_test};
+use crate::{Answer, CompareOptions, Metric, compare, compare_variants, self_test};
 use wirelap_report::RunReport;
 
 /// One of many simulations without a difference.
@@ -79,7 +79,7 @@ fn a_large_comparison_answers_every_cell() {
         run
     };
     let (a, b) = (large(1), large(2));
-    let found = compare(&a, &b, &Options::default());
+    let found = compare(&a, &b, &CompareOptions::default());
     let cells = found.results.iter().flat_map(|result| &result.cells);
     assert_eq!(cells.clone().count(), 63);
     assert!(cells.clone().all(|cell| cell.answer != Answer::CannotTell || cell.reason.is_some()));

@@ -2,29 +2,29 @@
 
 mod chance;
 
-use crate::comparison::{Cell, Comparison, ObstacleKind, PairedResult};
+use crate::comparison::{ComparedMetric, Comparison, ObstacleKind, PairedResult};
 use crate::samples::{Simulation, encode, report, simulated};
 use crate::{
-    Answer, Criterion, Design, Metric, Options, Outcome, bencher, compare, compare_variants,
-    markdown, otava, text,
+    Answer, CompareOptions, Criterion, CriterionOutcome, Design, Metric, bencher, compare,
+    compare_variants, markdown, otava, text,
 };
 use proptest::prelude::*;
 use wirelap_events::Nanos;
 use wirelap_report::{Connections, MachineState, RunReport};
 
-fn quick() -> Options {
-    Options { draws: 200, ..Options::default() }
+fn quick() -> CompareOptions {
+    CompareOptions { draws: 200, ..CompareOptions::default() }
 }
 
-fn pair_of(a: Simulation, b: Simulation, options: &Options) -> Comparison {
+fn pair_of(a: Simulation, b: Simulation, options: &CompareOptions) -> Comparison {
     compare(&simulated(a), &simulated(b), options)
 }
 
-fn cell(comparison: &Comparison, metric: Metric) -> &Cell {
+fn cell(comparison: &Comparison, metric: Metric) -> &ComparedMetric {
     comparison.results[0].cells.iter().find(|cell| cell.metric == metric).unwrap()
 }
 
-fn cells(comparison: &Comparison) -> impl Iterator<Item = &Cell> {
+fn cells(comparison: &Comparison) -> impl Iterator<Item = &ComparedMetric> {
     comparison.results.iter().flat_map(|result| &result.cells)
 }
 
@@ -54,7 +54,7 @@ fn side_by_side(b: Simulation) -> RunReport {
 fn a_planted_slowdown_is_found_and_put_on_its_segment() {
     // A tenth of the whole latency, all of it in the broker: 30 µs of 40 µs become 34 µs.
     let b = Simulation { seed: 2, dwell: 34.0 / 30.0, ..Simulation::default() };
-    let found = pair_of(Simulation::default(), b, &Options::default());
+    let found = pair_of(Simulation::default(), b, &CompareOptions::default());
     for metric in [Metric::OneWayP50Ns, Metric::RttHalfP50Ns, Metric::ThroughputMsgPerS] {
         assert_eq!(cell(&found, metric).answer, Answer::Slower, "{:?}", cell(&found, metric));
     }
@@ -106,13 +106,13 @@ fn what_is_not_comparable_gets_no_answer_and_no_test_and_fires_nothing() {
     let a = simulated(Simulation::default());
     let mut b = simulated(Simulation { seed: 2, dwell: 2.0, ..Simulation::default() });
     b.environment.cpu_model = "Another".into();
-    let options = Options { fail_if: criteria(), ..quick() };
+    let options = CompareOptions { fail_if: criteria(), ..quick() };
     let found = compare(&a, &b, &options);
     assert_eq!((found.not_comparable.len(), found.tests), (1, 0));
     assert!(cells(&found).all(|cell| cell.answer == Answer::CannotTell && cell.p.is_none()));
     assert!(!found.failed());
-    assert!(found.criteria.iter().all(|one| one.outcome == Outcome::NotJudged));
-    let anyway = compare(&a, &b, &Options { anyway: true, ..options });
+    assert!(found.criteria.iter().all(|one| one.outcome == CriterionOutcome::NotJudged));
+    let anyway = compare(&a, &b, &CompareOptions { anyway: true, ..options });
     assert!(anyway.failed() && alarms(&anyway) && anyway.not_comparable.len() == 1);
 }
 
@@ -133,12 +133,12 @@ fn one_result_that_is_not_comparable_leaves_the_others() {
 
 #[test]
 fn criteria_fire_hold_or_are_not_judged() {
-    use Outcome::{Fired, Held, NotJudged};
+    use CriterionOutcome::{Fired, Held, NotJudged};
     let b = Simulation { seed: 2, dwell: 1.3, ..Simulation::default() };
     let text = ["p50>5%", "p50>90%", "bytes>0%", "kafka:p50>5%", "throughput<-3%"];
     let fail_if = text.iter().map(|text| text.parse().unwrap()).collect();
-    let found = pair_of(Simulation::default(), b, &Options { fail_if, ..quick() });
-    let outcomes: Vec<Outcome> = found.criteria.iter().map(|one| one.outcome).collect();
+    let found = pair_of(Simulation::default(), b, &CompareOptions { fail_if, ..quick() });
+    let outcomes: Vec<CriterionOutcome> = found.criteria.iter().map(|one| one.outcome).collect();
     assert_eq!(outcomes, [Fired, Held, Held, NotJudged, Fired]);
 }
 
@@ -146,7 +146,7 @@ fn criteria_fire_hold_or_are_not_judged() {
 fn files_without_repetitions_are_compared_without_answers() {
     let mut run = report(1, |_, _| {});
     run.results[0].repetitions.clear();
-    let found = compare(&run, &run, &Options { fail_if: criteria(), ..quick() });
+    let found = compare(&run, &run, &CompareOptions { fail_if: criteria(), ..quick() });
     assert!(found.results[0].cells.is_empty() && !found.failed());
     let one = report(1, |_, _| {});
     let found = compare(&one, &one, &quick());
@@ -191,14 +191,14 @@ fn text_and_markdown_are_as_they_were() {
     b.environment.versions = [("mqtt".into(), [("rumqttc".into(), "0.25".into())].into())].into();
     let fail_if = vec!["p99>5%".parse().unwrap(), "mqtt:bytes>0%".parse().unwrap()];
     let names = ["before.json".into(), "after.json".into()];
-    let found = compare(&a, &b, &Options { names, fail_if, ..Options::default() });
+    let found = compare(&a, &b, &CompareOptions { names, fail_if, ..CompareOptions::default() });
     let page = text(&found);
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     insta::assert_snapshot!("text", page);
     insta::assert_snapshot!("markdown", markdown(&found));
     insta::assert_snapshot!("otava", otava(&found));
     insta::assert_snapshot!("bencher", bencher(&found));
-    let steering = Options { names: ["\u{1b}[2J".into(), "B".into()], ..quick() };
+    let steering = CompareOptions { names: ["\u{1b}[2J".into(), "B".into()], ..quick() };
     assert!(!text(&compare(&a, &b, &steering)).contains('\u{1b}'));
 }
 
@@ -218,12 +218,13 @@ fn connecting(seed: u64, connections: u64, factor: f64) -> RunReport {
 
 #[test]
 fn the_time_of_connections_is_compared() {
-    use Outcome::{Fired, Held, NotJudged};
+    use CriterionOutcome::{Fired, Held, NotJudged};
     let all = ["connect-p50>5%", "connect-p99>5%", "connect-p99>50%"];
     let fail_if = all.iter().map(|text| text.parse().unwrap()).collect();
-    let options = Options { fail_if, ..quick() };
-    let outcomes =
-        |found: &Comparison| found.criteria.iter().map(|one| one.outcome).collect::<Vec<Outcome>>();
+    let options = CompareOptions { fail_if, ..quick() };
+    let outcomes = |found: &Comparison| {
+        found.criteria.iter().map(|one| one.outcome).collect::<Vec<CriterionOutcome>>()
+    };
     let of = |connections, factor| {
         compare(&connecting(1, connections, 1.0), &connecting(2, connections, factor), &options)
     };
@@ -288,7 +289,7 @@ proptest! {
     #[test]
     fn a_run_is_never_slower_than_itself(simulation in any_simulation()) {
         let run = simulated(simulation);
-        let options = Options { fail_if: criteria(), ..quick() };
+        let options = CompareOptions { fail_if: criteria(), ..quick() };
         let found = compare(&run, &run, &options);
         prop_assert!(!alarms(&found) && !found.failed());
         prop_assert_eq!(compare(&run, &run, &options), found);
@@ -320,7 +321,7 @@ fn on_a_machine(seed: u64, factor: f64) -> RunReport {
 
 #[test]
 fn a_slower_machine_is_no_slower_middleware() {
-    let options = Options { fail_if: vec!["throughput<-3%".parse().unwrap()], ..quick() };
+    let options = CompareOptions { fail_if: vec!["throughput<-3%".parse().unwrap()], ..quick() };
     let of = |factor: f64| compare(&on_a_machine(1, 1.0), &on_a_machine(2, factor), &options);
     let same = of(1.0);
     let machine = same.machine.as_ref().unwrap();
@@ -340,7 +341,7 @@ fn a_slower_machine_is_no_slower_middleware() {
     let anyway = compare(
         &on_a_machine(1, 1.0),
         &on_a_machine(2, 1.2),
-        &Options { anyway: true, ..options.clone() },
+        &CompareOptions { anyway: true, ..options.clone() },
     );
     assert_eq!(cell(&anyway, Metric::ThroughputMsgPerS).answer, Answer::Slower);
     assert!(anyway.failed() && anyway.notes[0].starts_with("The machine itself changed"));

@@ -21,5 +21,5 @@ mod view;
 pub use clients::{ClientNames, Introduction, Owner, ReaderGroup};
 pub use dimension::{Dimension, MAX_NESTED};
 pub use query::{BreakdownQuery, RowFigure, has_text};
-pub use table::{BreakdownTable, MessageEnd, NONE, RowFigures, RowKey, UNKNOWN};
+pub use table::{BreakdownTable, DimensionNumbers, MessageEnd, NONE, RowFigures, UNKNOWN};
 pub use view::{Breakdown, BreakdownRow, MutedExtent};

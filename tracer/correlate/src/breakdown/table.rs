@@ -22,7 +22,7 @@ pub const UNKNOWN: u64 = u64::MAX;
 pub const NONE: u64 = u64::MAX - 1;
 
 /// One number for each dimension; those beyond are 0.
-pub type RowKey = [u64; MAX_NESTED];
+pub type DimensionNumbers = [u64; MAX_NESTED];
 
 /// The end of a message that a row is of: who sent it, or who got it.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +73,7 @@ pub struct BreakdownTable {
     pub by: ArrayVec<Dimension, MAX_NESTED>,
     /// Since when messages are counted; `None` if that is since the observation began.
     pub since: Option<Nanos>,
-    pub rows: FxHashMap<RowKey, RowFigures>,
+    pub rows: FxHashMap<DimensionNumbers, RowFigures>,
     /// Rows that there was no room for.
     pub rest: RowFigures,
     /// Number of times that a row went into the rest.
@@ -136,7 +136,7 @@ impl BreakdownTable {
     }
 
     fn row(&mut self, group: GroupId, topic: Option<TopicId>, end: &MessageEnd) -> &mut RowFigures {
-        let mut key = RowKey::default();
+        let mut key = DimensionNumbers::default();
         let number = |id: Option<TopicId>| id.map_or(UNKNOWN, |id| u64::from(id.0));
         for (index, dimension) in self.by.clone().into_iter().enumerate() {
             key[index] = match dimension {
@@ -182,7 +182,7 @@ impl BreakdownTable {
 
     /// Puts the least eighth of the rows into the rest.
     fn evict(&mut self) {
-        let mut weights: Vec<(u64, RowKey)> =
+        let mut weights: Vec<(u64, DimensionNumbers)> =
             self.rows.iter().map(|(key, row)| (row.messages(), *key)).collect();
         let most = weights.len().saturating_sub(1);
         let count = (weights.len() / 8).min(most);
@@ -266,7 +266,7 @@ mod tests {
             table.delivered((GroupId(0), Some(TopicId(n % 100_000))), &end(2), 1, Some(Nanos(5)));
         }
         assert!(table.rows.len() <= MAX_ROWS && table.evicted > 0);
-        let entry = size_of::<(RowKey, RowFigures)>() + 1;
+        let entry = size_of::<(DimensionNumbers, RowFigures)>() + 1;
         let bytes = table.rows.capacity() * entry + MAX_ROWS * 1024;
         assert!(bytes <= 64 << 20, "{bytes}");
         let delivered: u64 = table.rows.values().map(|row| row.delivered).sum();

@@ -4,7 +4,7 @@
 //! then, when its frames are known, as what they say. So the sum is the device's at any moment.
 
 use super::framing::{Framed, framed};
-use super::overhead::{Cost, Operation, Overhead};
+use super::overhead::{Operation, OperationCost, Overhead};
 use super::parts::{Part, Parts};
 use wirelap_events::{Frame, FrameClass, Packet, PacketKind, Saturate, tcp_flags};
 use wirelap_protocols::Side;
@@ -13,8 +13,8 @@ use wirelap_protocols::Side;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ledger {
     /// Bytes that [`Side::A`] sent, then those that [`Side::B`] sent.
-    lanes: [Lane; 2],
-    operations: [Cost; Operation::ALL.len()],
+    lanes: [DirectionBytes; 2],
+    operations: [OperationCost; Operation::ALL.len()],
     session: Session,
     /// The side that said the session's farewell first.
     farewell: Option<Side>,
@@ -32,7 +32,7 @@ enum Session {
 
 /// One direction's bytes.
 #[derive(Clone, Copy, Debug, Default)]
-struct Lane {
+struct DirectionBytes {
     /// Bytes by part; the opaque part has only frames that cannot be read.
     parts: Parts,
     /// Transport payload counted in packets that were not sent again.
@@ -58,7 +58,7 @@ impl Remaining {
     }
 }
 
-impl Lane {
+impl DirectionBytes {
     fn packet(&mut self, packet: &Packet<'_>, repeated: u64) {
         let mut rest = Remaining(u64::from(packet.wire_bytes));
         let payload = u64::from(packet.payload_len);

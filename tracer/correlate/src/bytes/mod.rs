@@ -11,7 +11,7 @@ mod unattributed;
 pub use framing::Framed;
 pub use holes::{Holes, Unseen};
 pub use ledger::Ledger;
-pub use overhead::{Cost, Detail, Operation, Overhead};
+pub use overhead::{Detail, Operation, OperationCost, Overhead};
 pub use parts::{Part, Parts};
 pub use probe_connections::ProbeConnections;
 pub use unattributed::{EndedUnknown, Unknown, UnknownKey, UnknownTraffic};

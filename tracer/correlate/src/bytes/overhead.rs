@@ -11,11 +11,14 @@
 use super::framing::Framed;
 use super::parts::Parts;
 use std::ops::AddAssign;
+use strum::{IntoStaticStr, VariantArray};
+use wirelap_events::all_variants;
 use wirelap_events::{MAX_LEGS, Saturate};
 
 /// An operation of a protocol, as published comparisons of wire overhead list it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, VariantArray)]
 #[repr(u8)]
+#[strum(serialize_all = "lowercase")]
 pub enum Operation {
     /// Opens a session. An occurrence is a session; its frames of both directions are its bytes.
     Open,
@@ -33,31 +36,17 @@ pub enum Operation {
 
 impl Operation {
     /// Every operation, in the order of a session's life.
-    pub const ALL: [Operation; 6] = [
-        Operation::Open,
-        Operation::Declare,
-        Operation::Publish,
-        Operation::Acknowledge,
-        Operation::KeepAlive,
-        Operation::Close,
-    ];
+    pub const ALL: [Operation; Operation::VARIANTS.len()] = all_variants();
 
     /// The name in tables and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Operation::Open => "open",
-            Operation::Declare => "declare",
-            Operation::Publish => "publish",
-            Operation::Acknowledge => "acknowledge",
-            Operation::KeepAlive => "keepalive",
-            Operation::Close => "close",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
 /// Frames and bytes that an operation cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cost {
+pub struct OperationCost {
     /// Occurrences: see [`Operation`].
     pub count: u64,
     /// The protocol's bytes for them: without payload, and without the headers of the layers below.
@@ -73,7 +62,7 @@ pub struct Detail {
     /// Together they are [`Overhead::total`].
     pub legs: [Parts; MAX_LEGS + 1],
     /// By operation, in the order of [`Operation::ALL`].
-    pub operations: [Cost; Operation::ALL.len()],
+    pub operations: [OperationCost; Operation::ALL.len()],
     /// The same as Ethernet frames.
     pub framed: Framed,
     /// Times that TCP sent something again, each of one segment or several. The first copy may have
@@ -92,7 +81,7 @@ impl Detail {
     }
 
     /// The cost of an operation.
-    pub fn cost(&self, operation: Operation) -> Cost {
+    pub fn cost(&self, operation: Operation) -> OperationCost {
         self.operations[operation as usize]
     }
 }

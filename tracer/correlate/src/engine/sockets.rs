@@ -67,7 +67,7 @@ impl Call {
 
 /// A socket.
 #[derive(Debug)]
-pub struct Entry {
+pub struct SocketEntry {
     /// The socket's owner; 0 until a thread of it is seen.
     pub pid: Pid,
     pub netns: NetNs,
@@ -83,7 +83,7 @@ pub struct Entry {
     pub muted_until: Nanos,
 }
 
-impl Entry {
+impl SocketEntry {
     /// The datagrams that were sent and came in, for UDP, if there were any.
     pub fn udp(&self) -> Option<&Datagrams> {
         self.udp.as_deref()
@@ -99,9 +99,9 @@ impl Entry {
 #[derive(Debug, Default)]
 pub struct Datagrams {
     port: u16,
-    /// Those that came for it and were not seen to be read.
+    /// Datagrams that came for it and were not seen to be read.
     pub inbox: VecDeque<(Direction, u64)>,
-    /// Those that no send call was found for yet.
+    /// Datagrams that no send call was found for yet.
     pub outbox: VecDeque<Outgoing>,
     /// The last send calls.
     pub calls: VecDeque<Call>,
@@ -146,8 +146,8 @@ impl Datagrams {
 /// Every socket that came into view.
 #[derive(Debug, Default)]
 pub struct Sockets {
-    entries: FxHashMap<SocketId, Entry>,
-    /// Those that were closed, and when.
+    entries: FxHashMap<SocketId, SocketEntry>,
+    /// Sockets that were closed, and when.
     gone: VecDeque<(Nanos, SocketId)>,
     /// Number of sockets that each process has open.
     open: FxHashMap<Pid, u32>,
@@ -179,7 +179,7 @@ impl Sockets {
         let pid = socket.task.pid;
         let udp = (socket.transport == Transport::Udp)
             .then(|| Box::new(Datagrams { port: socket.local.port(), ..Datagrams::default() }));
-        let entry = Entry {
+        let entry = SocketEntry {
             pid,
             netns: socket.netns,
             handed: 0,
@@ -189,7 +189,7 @@ impl Sockets {
             muted_until: Nanos(0),
         };
         let before = self.entries.insert(socket.id, entry).filter(|one| one.closed.is_none());
-        self.moves(before.map(|before| before.pid), Some(pid));
+        self.count_move(before.map(|before| before.pid), Some(pid));
         if socket.transport == Transport::Udp {
             let at = self.ports.entry((socket.netns, socket.local.port())).or_default();
             if !at.is_full() && !at.contains(&socket.id) {
@@ -206,7 +206,7 @@ impl Sockets {
     }
 
     /// An open socket is not of one process any more, and of another one from now on.
-    fn moves(&mut self, from: Option<Pid>, to: Option<Pid>) {
+    fn count_move(&mut self, from: Option<Pid>, to: Option<Pid>) {
         let is_known = |pid: &Pid| *pid != Pid(0);
         if let Some(from) = from.filter(is_known)
             && let Some(count) = self.open.get_mut(&from)
@@ -247,11 +247,11 @@ impl Sockets {
         self.learned.saturating_add(self.forgotten)
     }
 
-    pub fn get(&self, id: SocketId) -> Option<&Entry> {
+    pub fn get(&self, id: SocketId) -> Option<&SocketEntry> {
         self.entries.get(&id)
     }
 
-    pub fn get_mut(&mut self, id: SocketId) -> Option<&mut Entry> {
+    pub fn get_mut(&mut self, id: SocketId) -> Option<&mut SocketEntry> {
         self.entries.get_mut(&id)
     }
 
@@ -267,7 +267,7 @@ impl Sockets {
             let (netns, is_open) = (entry.netns, entry.closed.is_none());
             self.learned.grow(1);
             if is_open {
-                self.moves(Some(before), Some(task.pid));
+                self.count_move(Some(before), Some(task.pid));
             }
             if !self.names.contains_key(&task.pid) {
                 self.arrive(task.pid, netns);
@@ -348,7 +348,7 @@ impl Sockets {
         let (tx, pid) = (entry.tx, entry.pid);
         if entry.closed.replace(at).is_none() {
             self.gone.push_back((at, id));
-            self.moves(Some(pid), None);
+            self.count_move(Some(pid), None);
         }
         tx
     }

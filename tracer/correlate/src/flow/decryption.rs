@@ -1,12 +1,12 @@
 //! A TLS connection whose keys are known.
 
 use wirelap_protocols::Side;
-use wirelap_tls::{Role, Session};
+use wirelap_tls::{TlsRole, TlsSession};
 
 /// A TLS connection whose keys are known.
 #[derive(Debug)]
 pub struct Decryption {
-    pub session: Session,
+    pub session: TlsSession,
     /// The end that sends the first hello.
     pub client: Side,
     /// Text was opened, which is read in place of the records.
@@ -15,8 +15,8 @@ pub struct Decryption {
 
 impl Decryption {
     /// The role of an end of the connection: client or server.
-    pub fn role(&self, side: Side) -> Role {
-        if side == self.client { Role::Client } else { Role::Server }
+    pub fn role(&self, side: Side) -> TlsRole {
+        if side == self.client { TlsRole::Client } else { TlsRole::Server }
     }
 
     /// Bytes of memory that it uses.
@@ -24,7 +24,7 @@ impl Decryption {
         self.session.held_bytes()
     }
 
-    /// The same with `side` in place of `theirs`.
+    /// The decryption with `side` in place of `theirs`.
     pub fn mapped(self, side: Side, theirs: Side) -> Decryption {
         let client = if self.client == theirs { side } else { side.other() };
         Decryption { client, ..self }

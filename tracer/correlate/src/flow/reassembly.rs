@@ -9,7 +9,7 @@
 //! A hole is given up when the receiver is known to have its bytes (then only the event was lost),
 //! when it has been open for too long, or when too much is parked behind it.
 
-use crate::config::Limits;
+use crate::config::ParkingLimits;
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Offset, Saturate, Total};
 
@@ -67,7 +67,7 @@ pub struct Reassembly {
     next: Option<Offset>,
     parked: VecDeque<Parked>,
     parked_bytes: usize,
-    limits: Limits,
+    limits: ParkingLimits,
     /// Emptied buffers, to be filled again.
     spare: Vec<Vec<u8>>,
     gaps: u64,
@@ -78,7 +78,7 @@ const SPARE_BUFFERS: usize = 8;
 
 impl Reassembly {
     /// Nothing seen yet.
-    pub fn new(limits: Limits) -> Reassembly {
+    pub fn new(limits: ParkingLimits) -> Reassembly {
         Reassembly { limits, ..Reassembly::default() }
     }
 
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     /// Feeds packets `(at, text)` and writes what comes out, gaps as `_`.
-    fn run(limits: Limits, packets: &[(u64, &str)]) -> (String, Reassembly) {
+    fn run(limits: ParkingLimits, packets: &[(u64, &str)]) -> (String, Reassembly) {
         let mut reassembly = Reassembly::new(limits);
         reassembly.start_at(Offset(0));
         let mut text = String::new();
@@ -276,14 +276,14 @@ mod tests {
     fn order_overlap_and_copies_do_not_matter() {
         let packets =
             [(0, "ab"), (4, "ef"), (0, "ab"), (6, "gh"), (4, "efg"), (1, "bcd"), (3, "def")];
-        let (text, reassembly) = run(Limits::default(), &packets);
+        let (text, reassembly) = run(ParkingLimits::default(), &packets);
         assert_eq!(text, "abcdefgh");
         assert!(!reassembly.is_waiting());
     }
 
     #[test]
     fn too_much_behind_a_hole_gives_it_up() {
-        let limits = Limits { bytes: 4, packets: 10 };
+        let limits = ParkingLimits { bytes: 4, packets: 10 };
         let (text, reassembly) = run(limits, &[(0, "a"), (3, "de"), (8, "ijk")]);
         assert_eq!(text, "a__de");
         assert_eq!(reassembly.parked_bytes(), 3);
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn what_the_receiver_has_is_not_waited_for() {
-        let (mut text, mut reassembly) = run(Limits::default(), &[(2, "cd"), (8, "ij")]);
+        let (mut text, mut reassembly) = run(ParkingLimits::default(), &[(2, "cd"), (8, "ij")]);
         reassembly.passed(Offset(4), &mut write(&mut text));
         assert_eq!(text, "__cd");
         reassembly.passed(Offset(7), &mut write(&mut text));
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn after_an_interruption_the_flow_resumes_where_it_is() {
-        let (mut text, mut reassembly) = run(Limits::default(), &[(0, "a"), (3, "d")]);
+        let (mut text, mut reassembly) = run(ParkingLimits::default(), &[(0, "a"), (3, "d")]);
         reassembly.interrupt(&mut write(&mut text));
         reassembly.resume_at(Offset(6), &mut write(&mut text));
         assert_eq!(text, "a__d__");

@@ -47,14 +47,14 @@ pub struct Loss {
 
 /// A time in which lost bytes were not there.
 #[derive(Clone, Copy, Debug)]
-pub struct Missing {
+pub struct LossGap {
     pub from: Nanos,
     pub there: Nanos,
     /// The event that made TCP send them again.
     pub recovery: Option<Recovery>,
 }
 
-impl Missing {
+impl LossGap {
     /// The part of it that lies behind a moment, and its end: of equal parts, the later is more.
     pub fn overlap(&self, since: Nanos) -> (Nanos, Nanos) {
         (self.there - self.from.max(since), self.there)
@@ -111,13 +111,13 @@ pub struct Question {
 
 /// The losses of one direction, the oldest sign first.
 #[derive(Debug, Default)]
-pub struct Losses {
+pub struct DirectionLosses {
     all: VecDeque<Loss>,
     /// The congestion window before the last of them, in segments, until it is as large again.
     window: Option<u32>,
 }
 
-impl Losses {
+impl DirectionLosses {
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -223,7 +223,7 @@ impl Losses {
     }
 
     /// The longest time between two moments in which bytes were missing. It may have begun before.
-    pub fn missing_between(&self, since: Nanos, to: Nanos) -> Option<Missing> {
+    pub fn missing_between(&self, since: Nanos, to: Nanos) -> Option<LossGap> {
         let all = self.all.iter().filter(|loss| loss.is_of_bytes() && loss.from < to);
         let times = all.filter_map(|loss| {
             let recovery = match loss.sign {
@@ -231,7 +231,7 @@ impl Losses {
                 Sign::Dropped { .. } | Sign::Unheard(_) => None,
             };
             let there = loss.there.or(loss.until)?.min(to);
-            Some(Missing { from: loss.from, there, recovery })
+            Some(LossGap { from: loss.from, there, recovery })
         });
         // Of the signs of one loss, the one that tells how it was made good.
         times.max_by_key(|missing| (missing.overlap(since), missing.recovery.is_some()))

@@ -10,7 +10,7 @@ mod udp;
 
 pub use alone::{PacketTimes, begin_and_end};
 pub use either::Marks;
-pub use loss::Missing;
+pub use loss::LossGap;
 pub use path::{Path, ReadBy};
 pub use tcp::Stuck;
 

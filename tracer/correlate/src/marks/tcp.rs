@@ -10,17 +10,16 @@ mod stuck;
 mod way;
 
 use super::layers::Layers;
-use super::loss::{Losses, Missing};
+use super::loss::{DirectionLosses, LossGap};
+use crate::limits::causes::NOTICEABLE_TIME;
+use crate::limits::network::{LONGEST_MESSAGE, READ_MARK_GAP};
 use crate::threads::Chain;
 pub use kinds::Stuck;
 use kinds::{ChainMark, HeardAcks, Mark, Pass, ReadMark, RxMark, SendMark, StuckMark, XmitMark};
-use occupied::{KEPT, Occupied};
-use queues::{Arrivals, Queues, RoundTrips};
+use occupied::Occupied;
+use queues::{AckRoundTrips, Arrivals, Queues};
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, EarlierBytes, Nanos, Offset, TaskId, TxState};
-
-/// Sends are kept for messages of this many bytes, as far as [`SENDS`] reach.
-const LONGEST_MESSAGE: u64 = 64 << 20;
 
 /// The most sends that are kept for messages that may still begin long before they end.
 const SENDS: usize = 16_384;
@@ -32,9 +31,6 @@ const WAITING: usize = 4;
 
 /// So many times are kept at which the reader had come to some byte.
 const PASSES: usize = 512;
-
-/// The times at which the reader had come to some byte are at least so far apart.
-const PASS: Nanos = Nanos::from_micros(200);
 
 /// The marks of one direction.
 #[derive(Debug)]
@@ -57,12 +53,12 @@ pub struct TcpMarks {
     acks: VecDeque<(Offset, Nanos)>,
     /// Acknowledgements of a receiver that is not seen; `None` for most, which are seen.
     heard: Option<Box<HeardAcks>>,
-    losses: Losses,
+    losses: DirectionLosses,
     /// Bytes that TCP sends again and again.
     stuck: Option<StuckMark>,
     /// Most sockets are empty at once.
     occupied: Option<Box<Occupied>>,
-    round_trips: RoundTrips,
+    round_trips: AckRoundTrips,
     /// The shortest time that bytes took from their driver to where they came in.
     distance: Option<Nanos>,
     /// The packets that the receiver's socket got last.
@@ -86,10 +82,10 @@ impl TcpMarks {
             acked_to: Offset(0),
             acks: VecDeque::new(),
             heard: None,
-            losses: Losses::default(),
+            losses: DirectionLosses::default(),
             stuck: None,
             occupied: None,
-            round_trips: RoundTrips::default(),
+            round_trips: AckRoundTrips::default(),
             distance: None,
             arrivals: Arrivals::default(),
             queues: None,
@@ -174,7 +170,7 @@ impl TcpMarks {
 
     /// Bytes leave their socket. Those that left before are only sent again.
     fn leaves(&mut self, range: ByteRange, at: Nanos) {
-        let sent = self.send_of(range.start).filter(|sent| sent.at + KEPT <= at);
+        let sent = self.send_of(range.start).filter(|sent| sent.at + NOTICEABLE_TIME <= at);
         let Some(sent) = sent else { return };
         let (written, state, len) = (sent.at, sent.state, sent.range.len());
         if !self.has_left(range) {
@@ -226,7 +222,7 @@ impl TcpMarks {
     fn pass(&mut self, pass: Pass) {
         let before = self.passes.len().checked_sub(2).map(|index| self.passes[index].at);
         if let Some(last) = self.passes.back_mut()
-            && before.is_some_and(|before| pass.at < before + PASS)
+            && before.is_some_and(|before| pass.at < before + READ_MARK_GAP)
         {
             *last = Pass { came: last.came.into_iter().chain(pass.came).min(), ..pass };
             return;
@@ -331,7 +327,7 @@ impl TcpMarks {
     }
 
     /// The longest time between two moments in which bytes were lost and not there.
-    pub fn missing_between(&self, since: Nanos, to: Nanos) -> Option<Missing> {
+    pub fn missing_between(&self, since: Nanos, to: Nanos) -> Option<LossGap> {
         self.losses.missing_between(since, to)
     }
 

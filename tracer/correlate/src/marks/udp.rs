@@ -4,6 +4,7 @@ mod queue;
 mod way;
 
 use crate::ids::{AssemblyId, Direction};
+use crate::limits::network::LONGEST_DATAGRAM_PATH;
 use crate::threads::Chain;
 use std::collections::VecDeque;
 use wirelap_events::{
@@ -52,7 +53,7 @@ pub struct Datagram {
 
 /// A socket that got a datagram.
 #[derive(Clone, Debug)]
-struct Receipt {
+struct DatagramReceipt {
     number: u64,
     socket: SocketId,
     ready: Option<Nanos>,
@@ -95,7 +96,7 @@ pub struct UdpMarks {
     /// Start of the next datagram.
     next: Offset,
     /// Sorted by number.
-    receipts: VecDeque<Receipt>,
+    receipts: VecDeque<DatagramReceipt>,
     /// Sorted by number.
     leds: VecDeque<Led>,
     /// Sorted by number.
@@ -109,9 +110,6 @@ pub struct UdpMarks {
     floor: Offset,
     evicted: u64,
 }
-
-/// A packet that is still the same datagram after so long is another one in the same memory.
-const LONGEST_PATH: Nanos = Nanos::from_millis(1_000);
 
 /// Datagrams that may be under way at once between two hooks.
 const RECENT: usize = 64;
@@ -184,7 +182,7 @@ impl UdpMarks {
         let same = datagram.range.len() == u64::from(packet.datagram_len())
             && place != datagram.first
             && place != datagram.last
-            && at.since(seen + LONGEST_PATH).is_none()
+            && at.since(seen + LONGEST_DATAGRAM_PATH).is_none()
             && !is_done;
         if same {
             datagram.last = place;
@@ -275,18 +273,19 @@ impl UdpMarks {
         }
     }
 
-    fn receipt(&mut self, number: u64, socket: SocketId) -> &mut Receipt {
+    fn receipt(&mut self, number: u64, socket: SocketId) -> &mut DatagramReceipt {
         let from = self.receipts.partition_point(|receipt| receipt.number < number);
         let to = self.receipts.partition_point(|receipt| receipt.number <= number);
         let index = (from..to).find(|&i| self.receipts[i].socket == socket).unwrap_or_else(|| {
-            let new = Receipt { number, socket, ready: None, read: None, led: Chain::default() };
+            let new =
+                DatagramReceipt { number, socket, ready: None, read: None, led: Chain::default() };
             self.receipts.insert(to, new);
             to
         });
         &mut self.receipts[index]
     }
 
-    fn receipts_of(&self, number: u64) -> impl Iterator<Item = &Receipt> {
+    fn receipts_of(&self, number: u64) -> impl Iterator<Item = &DatagramReceipt> {
         let from = self.receipts.partition_point(|receipt| receipt.number < number);
         self.receipts.range(from..).take_while(move |receipt| receipt.number == number)
     }
@@ -308,7 +307,9 @@ impl UdpMarks {
         let is_it = |datagram: &Datagram| {
             datagram.rx.is_none()
                 && datagram.range.len() == u64::from(len)
-                && datagram.xmit.is_some_and(|xmit| at.since(xmit + LONGEST_PATH).is_none())
+                && datagram
+                    .xmit
+                    .is_some_and(|xmit| at.since(xmit + LONGEST_DATAGRAM_PATH).is_none())
         };
         let recent = self.datagrams.len().saturating_sub(RECENT);
         let index = self.datagrams.range(recent..).position(is_it)?;

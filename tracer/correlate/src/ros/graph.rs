@@ -4,7 +4,7 @@ use super::view::{Ros, RosEndpoint, RosNode, RosRole};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use wirelap_events::Saturate;
-use wirelap_protocols::ros2::{Guid, RosFact};
+use wirelap_protocols::ros2::{EndpointGuid, RosFact};
 
 /// Nodes that are kept.
 const NODES: usize = 4096;
@@ -17,9 +17,9 @@ type NodeKey = (String, &'static str, Option<u32>);
 
 /// The endpoints of a node.
 #[derive(Debug, Default)]
-struct Node {
+struct NodeEndpoints {
     /// DDS: its readers and writers.
-    guids: Vec<Guid>,
+    guids: Vec<EndpointGuid>,
     /// Zenoh: its endpoints, with their types.
     endpoints: BTreeMap<(RosRole, String), Option<String>>,
 }
@@ -27,9 +27,9 @@ struct Node {
 /// The nodes and endpoints that were discovered so far.
 #[derive(Debug, Default)]
 pub struct RosGraph {
-    nodes: BTreeMap<NodeKey, Node>,
+    nodes: BTreeMap<NodeKey, NodeEndpoints>,
     /// DDS: readers and writers.
-    endpoints: FxHashMap<Guid, RosEndpoint>,
+    endpoints: FxHashMap<EndpointGuid, RosEndpoint>,
     /// Endpoints of all nodes.
     count: usize,
     left_out: u64,
@@ -81,7 +81,7 @@ impl RosGraph {
     }
 
     /// The node, if there is room for it and its endpoints.
-    fn node(&mut self, key: NodeKey) -> Option<&mut Node> {
+    fn node(&mut self, key: NodeKey) -> Option<&mut NodeEndpoints> {
         let is_full = self.nodes.len() >= NODES && !self.nodes.contains_key(&key);
         if is_full || self.count >= ENDPOINTS {
             self.left_out.grow(1);

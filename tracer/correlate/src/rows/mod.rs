@@ -14,6 +14,6 @@ mod topic_readers;
 pub use accountant::Accountant;
 pub use counts::Counts;
 pub use deferred::{DeferredDelivery, DeferredFigures, nothing};
-pub use row::{PROCESSES, Role, Row};
+pub use row::{PROCESSES, ProcessRole, Row};
 pub use table::{RowEnds, Rows, Server};
 pub use topic_readers::LastReader;

@@ -60,7 +60,7 @@ impl Row {
         self.pauses(all).may_be_cut(read) || read < self.joined_until
     }
 
-    /// How long it was muted until `now` while observation was not paused; `None` if it never was muted.
+    /// The time for which it was muted until `now` while observation was not paused; `None` if it never was muted.
     pub fn muted_for(&self, all: &Pauses, now: Nanos) -> Option<Nanos> {
         let own = self.own_pauses.as_ref()?;
         Some(own.pauses.paused(now) - all.paused(now))

@@ -18,7 +18,7 @@ const WAYS: usize = 4;
 
 /// One connection that a topic's messages come to: when the first and the last were sent of those that came.
 #[derive(Clone, Copy, Debug)]
-struct Reader {
+struct TopicReader {
     direction: Direction,
     /// The process that reads from it.
     pid: Option<Pid>,
@@ -37,7 +37,7 @@ pub struct LastReader {
 
 /// Readers that the messages of a row reach, by topic.
 #[derive(Debug, Default)]
-pub struct TopicReaders(FxHashMap<u64, ArrayVec<Reader, WAYS>>);
+pub struct TopicReaders(FxHashMap<u64, ArrayVec<TopicReader, WAYS>>);
 
 impl TopicReaders {
     /// Adds whom another row's messages reach, which has turned out to be the same.
@@ -69,7 +69,7 @@ impl TopicReaders {
                 readers.swap_remove(index);
             }
         }
-        readers.push(Reader { direction, pid, first: at, last: at });
+        readers.push(TopicReader { direction, pid, first: at, last: at });
     }
 
     /// The connection that a message that was sent at `at` would have come to: of those that got earlier ones, and none

@@ -14,32 +14,32 @@ const SLOTS: usize = 10;
 const TENTH: u64 = SECOND / SLOTS as u64;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct HistorySlot {
     deliveries: u64,
     payload_bytes: u64,
 }
 
 /// Deliveries a second, by the time at which they were complete.
 #[derive(Debug)]
-pub struct History {
+pub struct DeliveryRates {
     /// Whole seconds, the last one is `second - 1`.
     points: VecDeque<HistoryPoint>,
     /// The second that is being filled; `None` before the first delivery.
     second: Option<u64>,
     delivered: u64,
     one_way: Distribution,
-    slots: [Slot; SLOTS],
+    slots: [HistorySlot; SLOTS],
     slot: u64,
 }
 
-impl History {
-    pub fn new() -> History {
-        History {
+impl DeliveryRates {
+    pub fn new() -> DeliveryRates {
+        DeliveryRates {
             points: VecDeque::new(),
             second: None,
             delivered: 0,
             one_way: Distribution::new(2),
-            slots: [Slot::default(); SLOTS],
+            slots: [HistorySlot::default(); SLOTS],
             slot: 0,
         }
     }
@@ -58,7 +58,7 @@ impl History {
     fn roll(&mut self, now: Nanos) {
         let slot = now.0 / TENTH;
         for passed in (self.slot.saturating_add(1)..=slot).rev().take(self.slots.len()) {
-            self.slots[slot_of(passed)] = Slot::default();
+            self.slots[slot_of(passed)] = HistorySlot::default();
         }
         self.slot = self.slot.max(slot);
         let second = now.0 / SECOND;
@@ -130,10 +130,11 @@ impl History {
         let slot = now.0 / TENTH;
         let oldest = slot.saturating_add(1).saturating_sub(SLOTS as u64);
         let live = (oldest..=self.slot).map(|s| self.slots[slot_of(s)]);
-        let sum = live.take(self.slots.len()).fold(Slot::default(), |sum, slot| Slot {
-            deliveries: sum.deliveries.saturating_add(slot.deliveries),
-            payload_bytes: sum.payload_bytes.saturating_add(slot.payload_bytes),
-        });
+        let sum =
+            live.take(self.slots.len()).fold(HistorySlot::default(), |sum, slot| HistorySlot {
+                deliveries: sum.deliveries.saturating_add(slot.deliveries),
+                payload_bytes: sum.payload_bytes.saturating_add(slot.payload_bytes),
+            });
         let filled = now.0 % TENTH;
         let from = now - Nanos((SECOND - TENTH).saturating_add(filled));
         let seconds = (now - from).as_secs_f64();
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn seconds_without_deliveries_are_points_too() {
-        let mut history = History::new();
+        let mut history = DeliveryRates::new();
         for ms in [0, 500, 3_200] {
             history.add(Nanos::from_millis(10_000 + ms), 8, Some(Nanos(70)));
         }
@@ -172,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_present_rate_forgets() {
-        let mut history = History::new();
+        let mut history = DeliveryRates::new();
         (0..1_000).for_each(|i| history.add(Nanos::from_millis(5_000 + i), 100, None));
         let rate_now = |ms| {
             let rate = history.rate_now(Nanos::from_millis(ms), |_| true);
@@ -187,7 +188,7 @@ mod tests {
 
     #[test]
     fn where_a_part_of_the_time_is_traced_seconds_are_those_of_the_windows() {
-        let mut history = History::new();
+        let mut history = DeliveryRates::new();
         // A message each millisecond, of which those of a tenth of each second are seen, and of the third second none.
         let seen = (0..5_000).filter(|ms| ms % 1_000 < 100 && ms / 1_000 != 2);
         seen.for_each(|ms| history.add(Nanos::from_millis(ms), 100, Some(Nanos(70))));

@@ -2,7 +2,7 @@
 
 use super::distribution::Distribution;
 use super::figures::{HistoryPoint, Rate, SegmentStat, Summary};
-use super::history::History;
+use super::history::DeliveryRates;
 use super::pauses::Pauses;
 use super::sampled::{RateSums, SampledRate};
 use super::seconds::TracedSeconds;
@@ -16,7 +16,7 @@ pub struct RowStats {
     pub payload: Distribution,
     /// By leg and segment; made when first used.
     segments: [[Option<Box<Distribution>>; Segment::ALL.len()]; MAX_LEGS],
-    pub history: History,
+    pub history: DeliveryRates,
     first: Option<Nanos>,
     /// The first read, also of what could not be followed.
     first_read: Option<Nanos>,
@@ -33,7 +33,7 @@ impl RowStats {
             sched_gap: Distribution::new(3),
             payload: Distribution::new(3),
             segments: std::array::from_fn(|_| std::array::from_fn(|_| None)),
-            history: History::new(),
+            history: DeliveryRates::new(),
             first: None,
             first_read: None,
             last: Nanos(0),

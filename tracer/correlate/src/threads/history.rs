@@ -5,22 +5,14 @@
 //! left, neighbours among the older ones are put together: the further back, the coarser, and what lies
 //! within a coarse stretch is shared out evenly.
 
+use crate::limits::threads::{LOCK_HOLDER_MEMORY, LONGEST_LOCK_CHECK, THREAD_HISTORY};
 use wirelap_events::{Holder, Nanos, OffCpu, OffCpuReason, Saturate, SleepCall, Wake};
 
 /// Stretches that are kept of a thread, unless more of them are new.
 const KEPT: usize = 64;
 
-/// A stretch is new as long as a message may still be looked up: that is done some tens of milliseconds after it was read.
-const NEW: Nanos = Nanos::from_millis(200);
-
 /// The most stretches that are kept of a thread, new or not.
 const MOST: usize = 2048;
-
-/// So long after a thread let go of a lock that others ask for by the clock, it is still thought to be the one that has it.
-const PASSED_ON: Nanos = Nanos::from_millis(1_000);
-
-/// A thread that wakes up by a timer and sleeps again on the same lock runs no longer than this between.
-const LOOKED: Nanos = Nanos::from_micros(200);
 
 /// Sums of the time in which a thread did not run, by reason.
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,7 +80,7 @@ struct OffCpuSpan {
 
 /// The last stretches of one thread.
 #[derive(Clone, Debug, Default)]
-pub struct History {
+pub struct ThreadHistory {
     /// The oldest first.
     stretches: Vec<OffCpuSpan>,
     /// The end of each stretch: few bytes each, so that a search is fast.
@@ -97,7 +89,7 @@ pub struct History {
     passer: Option<(Nanos, Holder)>,
 }
 
-impl History {
+impl ThreadHistory {
     /// The thread was given a CPU at `at`.
     pub fn runs(&mut self, at: Nanos, wake: &Wake) {
         let left = wake.left.unwrap_or(wake.woken).min(wake.woken);
@@ -118,7 +110,7 @@ impl History {
         let woken = wake.woken.max(left);
         let Some(waited) = at.since(woken) else { return };
         let asleep = woken - left;
-        let looked = left - last.running <= LOOKED;
+        let looked = left - last.running <= LONGEST_LOCK_CHECK;
         let timed_out =
             wake.reason == OffCpuReason::Asleep && wake.sleep == SleepCall::Lock && wake.from_irq;
         let waker = awaited(wake).or(self.passer_at(at).filter(|_| timed_out));
@@ -144,7 +136,7 @@ impl History {
             self.passer = Some((at, waker));
         }
         let kept = self.stretches.len();
-        if kept >= MOST || kept >= KEPT && at - self.stretches[kept / 2].running > NEW {
+        if kept >= MOST || kept >= KEPT && at - self.stretches[kept / 2].running > THREAD_HISTORY {
             self.put_together();
         }
         self.push(at, Some((left, woken)), &own, timed_out);
@@ -152,7 +144,7 @@ impl History {
 
     /// The thread that had the lock for which this thread asks by the clock, as far as it is known.
     fn passer_at(&self, at: Nanos) -> Option<Holder> {
-        self.passer.filter(|(when, _)| at - *when <= PASSED_ON).map(|(_, by)| by)
+        self.passer.filter(|(when, _)| at - *when <= LOCK_HOLDER_MEMORY).map(|(_, by)| by)
     }
 
     fn push(
@@ -175,7 +167,8 @@ impl History {
         let mut next_left = None;
         while let Some(index) = first.checked_sub(1) {
             let stretch = &self.stretches[index];
-            let looked = next_left.is_none_or(|left: Nanos| left - stretch.running <= LOOKED);
+            let looked =
+                next_left.is_none_or(|left: Nanos| left - stretch.running <= LONGEST_LOCK_CHECK);
             if !stretch.timed_out || !looked {
                 break;
             }
@@ -312,7 +305,7 @@ impl History {
             }
         } else {
             let begins = index.map_or(Nanos(0), |index| self.stretches[index].running);
-            let part = Part { into: at - begins, of: stretch.running - begins };
+            let part = TimeShare { into: at - begins, of: stretch.running - begins };
             OffCpuSums {
                 asleep: part.share(own.asleep),
                 waited: part.share(own.waited),
@@ -342,7 +335,7 @@ fn is_timed(wake: &Wake) -> bool {
     wake.reason == OffCpuReason::Asleep && (by_timer || wake.sleep == SleepCall::Timer)
 }
 
-/// Whether it was stopped, or blocked in the kernel.
+/// True if the thread was stopped, or blocked in the kernel.
 fn is_blocked(wake: &Wake) -> bool {
     matches!(wake.reason, OffCpuReason::Stopped | OffCpuReason::Blocked)
 }
@@ -373,20 +366,20 @@ impl OffCpuSpan {
     }
 
     /// The part of the time in which others had the CPU that lies between two moments.
-    fn held_within(&self, begins: Nanos, from: Nanos, to: Nanos) -> Part {
+    fn held_within(&self, begins: Nanos, from: Nanos, to: Nanos) -> TimeShare {
         let since = self.rest.map_or(begins, |(_, woken)| woken + self.own.throttled);
         let of = self.running - since;
-        Part { into: self.running.min(to) - since.max(from), of }
+        TimeShare { into: self.running.min(to) - since.max(from), of }
     }
 }
 
 /// A part of a time, and the whole of it.
-struct Part {
+struct TimeShare {
     into: Nanos,
     of: Nanos,
 }
 
-impl Part {
+impl TimeShare {
     fn share(&self, time: Nanos) -> Nanos {
         let share = u128::from(time.0)
             .saturating_mul(u128::from(self.into.0))

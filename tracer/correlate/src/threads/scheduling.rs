@@ -1,6 +1,7 @@
 //! Scheduling of the threads of each process.
 
 use super::spells::Spells;
+use crate::limits::threads::LONG_CPU_WAIT;
 use crate::stats::{Distribution, Summary};
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
@@ -10,9 +11,6 @@ use wirelap_events::{
 
 /// Processes that are counted.
 const LIMIT: usize = 4096;
-
-/// Shorter waits for a CPU keep nobody else of the process waiting for long.
-const LONG_WAIT: Nanos = Nanos::from_millis(1);
 
 /// Threads of a process that are remembered for handing work to others.
 const HANDING: usize = 32;
@@ -31,7 +29,7 @@ pub struct Scheduling {
 }
 
 #[derive(Debug)]
-struct Counts {
+struct SchedulingCounts {
     run_queue: Distribution,
     sleeps: u64,
     preemptions: u64,
@@ -50,7 +48,7 @@ struct Counts {
     handing: ArrayVec<(Tid, Comm), HANDING>,
 }
 
-impl Counts {
+impl SchedulingCounts {
     /// Remembers the threads that hand work to others, and the times in which one of them was blocked in the
     /// kernel: the others wait for that.
     fn hand_over(&mut self, at: Nanos, wake: &Wake) {
@@ -69,7 +67,7 @@ impl Counts {
         }
         let Some(left) = wake.left.filter(|_| wake.reason == OffCpuReason::Blocked) else { return };
         let blocked = wake.woken.min(at) - left;
-        if blocked >= LONG_WAIT
+        if blocked >= LONG_CPU_WAIT
             && let Some(comm) = name_of(&self.handing, wake.task.tid)
         {
             let by = Holder { task: wake.task, comm, held: blocked };
@@ -88,7 +86,7 @@ fn longest<'a>(parts: impl Iterator<Item = (Nanos, &'a Holder)>) -> (Nanos, Hold
 
 /// The processes that touch traced sockets.
 #[derive(Debug, Default)]
-pub struct Processes(FxHashMap<Pid, Counts>);
+pub struct Processes(FxHashMap<Pid, SchedulingCounts>);
 
 impl Processes {
     /// A thread was switched to at `at`.
@@ -96,7 +94,7 @@ impl Processes {
         if self.0.len() >= LIMIT && !self.0.contains_key(&wake.task.pid) {
             return;
         }
-        let counts = self.0.entry(wake.task.pid).or_insert_with(|| Counts {
+        let counts = self.0.entry(wake.task.pid).or_insert_with(|| SchedulingCounts {
             run_queue: Distribution::new(2),
             sleeps: 0,
             preemptions: 0,
@@ -117,7 +115,7 @@ impl Processes {
             counts.sleeps.grow(1);
         }
         let queued_since = wake.woken + wake.throttled;
-        if at - queued_since >= LONG_WAIT {
+        if at - queued_since >= LONG_CPU_WAIT {
             let is_more = |known: &Holder, new: &Holder| new.held > known.held;
             counts.queued.add(queued_since, at, wake.holder, is_more);
         }

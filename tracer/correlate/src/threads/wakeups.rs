@@ -1,6 +1,6 @@
 //! Wakeups of threads, and by whom; the times for which they rested, and who had the CPU meanwhile.
 
-use super::history::History;
+use super::history::ThreadHistory;
 use crate::stats::Ring;
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
@@ -38,7 +38,7 @@ pub struct CpuTime {
 #[derive(Clone, Debug, Default)]
 struct Thread {
     wakeups: Ring<Woken, REMEMBERED>,
-    history: History,
+    history: ThreadHistory,
     /// Time at which the thread was given a CPU last.
     running: Nanos,
     /// Time on a CPU until `running`, as far as it was seen.

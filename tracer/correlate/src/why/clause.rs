@@ -9,8 +9,8 @@ use super::not_got::{MissedBy, MostLeft};
 use super::stuck::StuckConnection;
 use super::whereabouts::Overdue;
 use wirelap_events::{
-    Comm, DropCause, Holder, Nanos, OffCpuReason, Pid, Quota, Recovery, RequestLimits, RoundTrip,
-    Segment, SleepCall, ThreadActivity, Tid, TxState,
+    AckRoundTrip, Comm, DropCause, Holder, Nanos, OffCpuReason, Pid, Quota, Recovery,
+    RequestLimits, Segment, SleepCall, ThreadActivity, Tid, TxState,
 };
 
 /// A process, and its name as far as it is known.
@@ -35,7 +35,7 @@ pub enum Clause {
     /// The congestion window was full when so many bytes were to be sent.
     CongestionWindow { tx: TxState, bytes: u32 },
     /// The round trip when the congestion window was full, if one was seen.
-    RoundTrip(Option<RoundTrip>),
+    RoundTrip(Option<AckRoundTrip>),
     /// A round trip took so long at most, and so long at least; so many payload bytes a second came through.
     QueueOnPath { longest: Nanos, least: Nanos, rate: u64 },
     /// A packet was in the qdisc for so long at most; so many payload bytes a second came through.

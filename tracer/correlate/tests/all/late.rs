@@ -24,7 +24,7 @@ fn a_broker_found_open_is_joined_in_mid_stream() {
     assert!(played.deliveries.iter().all(|d| d.one_way() > Some(Nanos(0))));
 }
 
-/// What was sent before is neither sent nor followed: the counts agree without it.
+/// A message that was sent before is neither sent nor followed: the counts agree without it.
 #[test]
 fn what_was_under_way_when_observation_began_is_told_apart() {
     let mut world = World::new();
@@ -44,7 +44,7 @@ fn what_was_under_way_when_observation_began_is_told_apart() {
     assert_eq!((counts.cut, counts.uncovered), (5, 0));
 }
 
-/// Of a connection that was open before, a message is recognised only with later ones: long after it was passed on.
+/// A message of a connection that was open before is recognised only with later ones: long after it was passed on.
 #[test]
 fn what_is_recognised_late_is_not_the_origin_of_what_follows() {
     for pause in [200_000_000, 1_000_000_000, 10_000_000_000] {

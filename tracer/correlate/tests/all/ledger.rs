@@ -2,7 +2,7 @@
 
 use crate::played::{Played, sent_bytes};
 use proptest::prelude::*;
-use wirelap_correlate::{Config, Cost, Operation, Overhead, Part, Snapshot};
+use wirelap_correlate::{Config, Operation, OperationCost, Overhead, Part, Snapshot};
 use wirelap_events::{Body, PacketHook, Retransmit, Seq, TcpFields, tcp_flags};
 use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish, publish_with};
 use wirelap_test_support::compose::{payload, plain, stamp};
@@ -76,7 +76,8 @@ fn a_session_part_by_part() {
     );
     assert_eq!(overhead.total(), sent_bytes(&world.events));
     assert_eq!((overhead.packets, overhead.detail.retransmissions), (15, 1));
-    let cost = |operation, count, bytes| (overhead.detail.cost(operation), Cost { count, bytes });
+    let cost =
+        |operation, count, bytes| (overhead.detail.cost(operation), OperationCost { count, bytes });
     for (is, should) in [
         cost(Operation::Open, 1, (CONNECT.len() + CONNACK.len()) as u64),
         cost(Operation::Declare, 2, 13),

@@ -224,7 +224,7 @@ fn a_broker_that_dies_for_good_is_told() {
     assert_eq!(told(&killed(15, &[], 2)).unwrap().0, Severity::Problem);
 }
 
-/// Of several processes at one address, the one that was seen first gives its name, as long as it has connections.
+/// The first of several processes at one address that was seen gives its name, as long as it has connections.
 #[test]
 fn a_further_process_at_the_address_replaces_nobody() {
     let mut all = Audience::new();

@@ -3,7 +3,7 @@
 use crate::brokered::house;
 use crate::played::Played;
 use std::net::IpAddr;
-use wirelap_correlate::{Config, Host};
+use wirelap_correlate::{Config, UnobservedHost};
 use wirelap_events::{
     Body, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId, Seq, SocketId, tcp_flags,
 };
@@ -48,7 +48,7 @@ fn a_hosts_addresses_are_one_servers_in_packets_alone() {
         .filter(|told| matches!(told.event.body, Body::Packet(_)))
         .collect();
     let addresses = ["10.0.1.1", "10.0.2.1"].map(|ip| ip.parse::<IpAddr>().unwrap()).to_vec();
-    let hosts = vec![Host { netns: LO.0, addresses }];
+    let hosts = vec![UnobservedHost { netns: LO.0, addresses }];
     let told = Played::new(Config { packets_only: true, hosts, ..Config::default() }, &packets);
     assert_eq!(told.counts(), [10, 20, 20, 0]);
     let untold = Played::new(Config { packets_only: true, ..Config::default() }, &packets);

@@ -47,7 +47,7 @@ impl Chain {
         chain
     }
 
-    /// Of a client whose connections are seen to be opened, or were open before.
+    /// A path of a client whose connections are seen to be opened, or were open before.
     fn open(
         world: &mut World,
         client: Process,

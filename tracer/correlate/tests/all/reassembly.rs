@@ -1,7 +1,7 @@
 //! Packets in any order, cut anywhere, sent any number of times: the flow's bytes.
 
 use proptest::prelude::*;
-use wirelap_correlate::{Limits, Piece, Reassembly};
+use wirelap_correlate::{ParkingLimits, Piece, Reassembly};
 use wirelap_events::{Nanos, Offset};
 
 /// The bytes that came out, with a check that they came end to end.
@@ -58,7 +58,7 @@ proptest! {
     #[test]
     fn any_order_gives_the_same_bytes((len, packets) in packets()) {
         let original: Vec<u8> = (0..len).map(byte).collect();
-        let mut reassembly = Reassembly::new(Limits::default());
+        let mut reassembly = Reassembly::new(ParkingLimits::default());
         reassembly.start_at(Offset(0));
         let mut out = Output::default();
         for (from, to) in packets {
@@ -76,7 +76,7 @@ proptest! {
         limit in 0usize..2000,
     ) {
         let original: Vec<u8> = (0..len).map(byte).collect();
-        let limits = Limits { bytes: limit, packets: 16 };
+        let limits = ParkingLimits { bytes: limit, packets: 16 };
         let mut reassembly = Reassembly::new(limits);
         reassembly.start_at(Offset(0));
         let mut out = Output::default();

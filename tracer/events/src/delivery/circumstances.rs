@@ -20,7 +20,7 @@ pub struct Circumstances {
     /// From when until when the reader had bytes in its socket that had left the sender's before `sent`, and had not read them; to the end of
     /// time while it had no room for more. Bytes that wait in the sender's socket meanwhile would otherwise wait in the reader's socket.
     pub unread: Option<(Nanos, Nanos)>,
-    /// Whether it is not observed when the reader sleeps and runs.
+    /// True if it is not observed when the reader sleeps and runs.
     pub reader_unobserved: bool,
     /// True if some of the bytes were lost and sent again: by TCP or, in datagrams, by the protocol.
     pub resent: bool,
@@ -42,7 +42,7 @@ pub struct Circumstances {
     /// way.
     pub path_queue: Option<LinkQueue>,
     /// Round trip of the connection when the last byte was sent; `None` if none was seen.
-    pub round_trip: Option<RoundTrip>,
+    pub round_trip: Option<AckRoundTrip>,
     /// True if a loss shortly before had reduced the congestion window, which had not recovered yet.
     pub shrunk_by_loss: bool,
     /// Why TCP retransmitted lost bytes; `None` if it did not, or that was not seen.
@@ -55,7 +55,7 @@ pub struct Circumstances {
     pub deferred_since: Nanos,
     /// The shortest time in which bytes of the leg's flow came from one end to the other until then; 0 if that was not seen.
     pub distance: Nanos,
-    /// When the receiver made the last request for messages on this connection (Kafka `Fetch`, a NATS pull) that the sender had read
+    /// Time at which the receiver made the last request for messages on this connection (Kafka `Fetch`, a NATS pull) that the sender had read
     /// before `send`; `None` if messages are pushed.
     pub requested: Option<Nanos>,
     /// Time at which the sender had read that request; `None` if that was not seen.
@@ -93,7 +93,7 @@ pub struct Circumstances {
     pub awaited_room: Nanos,
     /// True if the socket had refused the last bytes of the message before, and no acknowledgement was seen.
     pub is_room_unseen: bool,
-    /// Whether the receiver was seen to have no room while the last byte waited in its sender's socket.
+    /// True if the receiver was seen to have no room while the last byte waited in its sender's socket.
     pub no_room: bool,
     /// For how long the receiver, a server, did not read the sender, by its own word, while the message was on its way.
     pub throttled: Nanos,
@@ -159,7 +159,7 @@ pub struct LinkQueue {
 
 /// Time of TCP's acknowledgements, from when bytes leave their host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RoundTrip {
+pub struct AckRoundTrip {
     /// The last one.
     pub time: Nanos,
     /// The shortest one of the connection.
@@ -168,7 +168,7 @@ pub struct RoundTrip {
     pub is_without_queue: bool,
 }
 
-impl RoundTrip {
+impl AckRoundTrip {
     /// True if `time` is no longer than the shortest round trip, apart from the usual variation: a quarter, and at least 200 µs.
     pub fn is_about(time: Nanos, least: Nanos) -> bool {
         time <= least + Nanos(least.0 / 4).max(Nanos::from_micros(200))
@@ -176,7 +176,7 @@ impl RoundTrip {
 
     /// True if the last round trip is about as short as one without a queue on the path.
     pub fn is_short(self) -> bool {
-        self.is_without_queue && RoundTrip::is_about(self.time, self.least)
+        self.is_without_queue && AckRoundTrip::is_about(self.time, self.least)
     }
 }
 

@@ -36,8 +36,8 @@ pub struct Hop {
 }
 
 impl Hop {
-    /// What ended the thread's sleep, rather than what it slept on: a timer also ends waits for others, as Java's `Thread.sleep` and
-    /// waits with a time limit are.
+    /// The event that ended the thread's sleep, rather than the one that it slept on: a timer also ends waits for others, as
+    /// Java's `Thread.sleep` and waits with a time limit are.
     pub fn sleep_call(&self) -> SleepCall {
         let is_timed = self.sleep == SleepCall::Lock && self.from_irq;
         if is_timed { SleepCall::Timer } else { self.sleep }

@@ -13,7 +13,7 @@ mod off_cpu;
 mod sample_status;
 
 pub use circumstances::{
-    Circumstances, Credit, EarlierBytes, FanOut, Heard, LinkQueue, MissingBytes, RoundTrip,
+    AckRoundTrip, Circumstances, Credit, EarlierBytes, FanOut, Heard, LinkQueue, MissingBytes,
 };
 pub use leg::{Hop, Leg, MAX_HOPS, SegmentSpan};
 pub use off_cpu::{LegOffCpu, OffCpu};

@@ -171,7 +171,7 @@ pub struct LegOffCpu {
     /// Between send and sent, of the thread that the rest of the message had to wait for: the reader, or the sender of a
     /// [late write](crate::Circumstances::is_late_write).
     pub writing: OffCpu,
-    /// Of the reader, after sent, within [`Circumstances::unread`](crate::Circumstances::unread).
+    /// Off-CPU time of the reader, after sent, within [`Circumstances::unread`](crate::Circumstances::unread).
     pub unread: OffCpu,
 }
 

@@ -20,7 +20,7 @@ pub use packet::{
     TcpFields, tcp_flags,
 };
 pub use plain::{PlainText, TextPlace};
-pub use probe::{LossCause, Losses, LostEvents, Probe};
+pub use probe::{EventLosses, LossCause, LostEvents, Probe};
 pub use quota::{CGROUP_NAME, Quota};
 pub use socket::{Socket, SocketOrigin};
 pub use task::{

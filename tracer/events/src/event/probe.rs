@@ -1,5 +1,8 @@
 //! The probes, and the events that they have lost.
 
+use crate::all_variants;
+use strum::{IntoStaticStr, VariantArray};
+
 /// A probe has lost events. The event's `at` is the time when that was noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostEvents {
@@ -27,7 +30,7 @@ pub enum LossCause {
 
 /// Numbers of lost events of all probes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Losses {
+pub struct EventLosses {
     /// All of them.
     pub events: u64,
     /// Those of [`LossCause::RunSkipped`].
@@ -38,7 +41,7 @@ pub struct Losses {
     pub fragmented: u64,
 }
 
-impl Losses {
+impl EventLosses {
     /// True if none of the lost events met a full ring buffer, so that a larger one would not help.
     pub fn are_all_skipped(self) -> bool {
         self.skipped > 0 && self.skipped >= self.events
@@ -56,8 +59,8 @@ impl Losses {
 
     /// The losses since an earlier count.
     #[must_use]
-    pub fn since(self, before: Losses) -> Losses {
-        Losses {
+    pub fn since(self, before: EventLosses) -> EventLosses {
+        EventLosses {
             events: self.events.saturating_sub(before.events),
             skipped: self.skipped.saturating_sub(before.skipped),
             stated: self.stated.saturating_sub(before.stated),
@@ -67,8 +70,8 @@ impl Losses {
 
     /// The sum.
     #[must_use]
-    pub fn plus(self, more: Losses) -> Losses {
-        Losses {
+    pub fn plus(self, more: EventLosses) -> EventLosses {
+        EventLosses {
             events: self.events.saturating_add(more.events),
             skipped: self.skipped.saturating_add(more.skipped),
             stated: self.stated.saturating_add(more.stated),
@@ -78,8 +81,9 @@ impl Losses {
 }
 
 /// A probe. The order of the variants is that of `enum wl_probe` in `ebpf/include/events.h`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, VariantArray)]
 #[repr(u8)]
+#[strum(serialize_all = "snake_case")]
 pub enum Probe {
     /// Sockets that are found or closed.
     Socket,
@@ -103,31 +107,11 @@ pub enum Probe {
 
 impl Probe {
     /// Every probe, in the order of its number.
-    pub const ALL: [Probe; 9] = [
-        Probe::Socket,
-        Probe::Send,
-        Probe::Read,
-        Probe::Ready,
-        Probe::Xmit,
-        Probe::Rx,
-        Probe::Sched,
-        Probe::Retransmit,
-        Probe::Drop,
-    ];
+    pub const ALL: [Probe; Probe::VARIANTS.len()] = all_variants();
 
     /// The name in tables and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Probe::Socket => "socket",
-            Probe::Send => "send",
-            Probe::Read => "read",
-            Probe::Ready => "ready",
-            Probe::Xmit => "xmit",
-            Probe::Rx => "rx",
-            Probe::Sched => "sched",
-            Probe::Retransmit => "retransmit",
-            Probe::Drop => "drop",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -89,7 +89,7 @@ pub struct Wake {
     pub others: [Holder; OTHERS],
     /// Time for which still others had the CPU, together. Who had it for what then remains of the wait is not known.
     pub rest: Nanos,
-    /// How long, from the beginning of the wait on, the thread's cgroup had no CPU quota left.
+    /// Time, from the beginning of the wait on, for which the thread's cgroup had no CPU quota left.
     pub throttled: Nanos,
     /// The cgroup that had no quota left; 0 if `throttled` is 0.
     pub cgroup: CgroupId,

@@ -1,6 +1,6 @@
 //! Numbers in columns of the screen: always three digits, so that a column has one width and its numbers do not jump.
 
-use super::{NONE, Scale, signed_percent, three_digits, whole};
+use super::{NONE, UnitScale, signed_percent, three_digits, whole};
 use crate::Nanos;
 
 /// A time in at most seven columns up to 999 s: `850 ns`, `12.3 µs`, `1.25 ms`.
@@ -58,8 +58,8 @@ pub fn clock(time: Nanos) -> String {
 }
 
 /// Units that change where four digits would be needed.
-fn scale(step: f64, units: &'static [&'static str]) -> Scale {
-    Scale { step, limit: 999.5, units }
+fn scale(step: f64, units: &'static [&'static str]) -> UnitScale {
+    UnitScale { step, limit: 999.5, units }
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ fn plural(noun: &str) -> String {
 
 /// A count in SI thousands, with at most three digits: `64`, `1.21 M`.
 pub fn count(value: f64) -> String {
-    let scale = Scale { step: 1000.0, limit: 999.5, units: &["", " k", " M", " G", " T"] };
+    let scale = UnitScale { step: 1000.0, limit: 999.5, units: &["", " k", " M", " G", " T"] };
     scale.show(value, at_most_three_digits)
 }
 
@@ -58,7 +58,7 @@ pub fn count(value: f64) -> String {
 pub fn bytes(value: f64) -> String {
     // 1023.5 would be shown as 1024.
     let units = &[" B", " KiB", " MiB", " GiB", " TiB"];
-    Scale { step: 1024.0, limit: 1023.5, units }.show(value, at_most_three_digits)
+    UnitScale { step: 1024.0, limit: 1023.5, units }.show(value, at_most_three_digits)
 }
 
 /// Bytes in decimal units, as traffic is counted: `850 B`, `12.3 MB`.
@@ -158,13 +158,13 @@ pub fn bar(share: f64, columns: u32) -> String {
 }
 
 /// The units of a quantity. Each is `step` times the one before, and is taken from `limit` of that one on.
-struct Scale {
+struct UnitScale {
     step: f64,
     limit: f64,
     units: &'static [&'static str],
 }
 
-impl Scale {
+impl UnitScale {
     fn show(&self, value: f64, digits: fn(f64) -> usize) -> String {
         let mut value = value;
         let mut units = self.units.iter();
@@ -181,8 +181,8 @@ impl Scale {
 }
 
 /// Units 1000 apart, each from 1000 of the one before on.
-fn thousands(units: &'static [&'static str]) -> Scale {
-    Scale { step: 1000.0, limit: 1000.0, units }
+fn thousands(units: &'static [&'static str]) -> UnitScale {
+    UnitScale { step: 1000.0, limit: 1000.0, units }
 }
 
 /// Number of decimals that give a value three digits: 9.995 would be shown as 10.00.

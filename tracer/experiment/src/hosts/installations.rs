@@ -6,7 +6,7 @@ use super::links::Links;
 use super::namespace::Namespace;
 use crate::cases::unique;
 use crate::processes::WorkloadInstallation;
-use crate::request::Request;
+use crate::request::RunRequest;
 use std::path::PathBuf;
 use wirelap_contract::Role;
 use wirelap_process::Failure;
@@ -19,12 +19,12 @@ type Programs = [(&'static str, PathBuf)];
 #[derive(Debug)]
 pub struct Installations {
     own: WorkloadInstallation,
-    networks: Vec<Network>,
+    networks: Vec<HostNetwork>,
 }
 
 /// The hosts that links of one kind join.
 #[derive(Debug)]
-struct Network {
+struct HostNetwork {
     links: Links,
     /// In the order of [`Host::ALL`].
     hosts: Vec<WorkloadInstallation>,
@@ -50,17 +50,17 @@ impl Installations {
     /// The links cannot be made on this machine, or are described by values that do not go together.
     pub fn open(
         own: WorkloadInstallation,
-        request: &Request,
+        request: &RunRequest,
         programs: &Programs,
     ) -> Result<Installations, Failure> {
         let variants = request.ab.iter().flat_map(|comparison| &comparison.variants);
-        let all: Vec<&Request> =
+        let all: Vec<&RunRequest> =
             if request.ab.is_some() { variants.collect() } else { vec![request] };
         let links: Vec<Links> = all.iter().filter_map(|request| request.workloads.links).collect();
         let mut installations = Installations::from(own);
         for links in unique(&links) {
             links.check().map_err(Failure::Usage)?;
-            installations.networks.push(Network::make(links, programs)?);
+            installations.networks.push(HostNetwork::make(links, programs)?);
         }
         Ok(installations)
     }
@@ -78,8 +78,8 @@ impl Installations {
     }
 }
 
-impl Network {
-    fn make(links: Links, programs: &Programs) -> Result<Network, Failure> {
+impl HostNetwork {
+    fn make(links: Links, programs: &Programs) -> Result<HostNetwork, Failure> {
         let switch = Namespace::new()?;
         switch.within(|| commands::run(&commands::switch()))?;
         let host = |host: &Host| {
@@ -92,6 +92,6 @@ impl Network {
             })
         };
         let hosts = Host::ALL.iter().map(host).collect::<Result<Vec<_>, Failure>>()?;
-        Ok(Network { links, hosts, _switch: switch })
+        Ok(HostNetwork { links, hosts, _switch: switch })
     }
 }

@@ -10,7 +10,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
-use wirelap_contract::{Done, Ready, Role, Spec};
+use wirelap_contract::{Done, ReadyLine, Role, Spec};
 use wirelap_process::Failure;
 use wirelap_process::remedy;
 use wirelap_process::rights;
@@ -26,7 +26,7 @@ const LONGEST_LINE: u64 = 1 << 20;
 #[derive(Debug)]
 pub enum Statement {
     /// The workload is ready.
-    Ready(Ready),
+    Ready(ReadyLine),
     /// The workload has done its work.
     Done(Done),
     /// A line that cannot be parsed; the text says why.
@@ -43,7 +43,7 @@ pub struct WorkloadProcess {
     /// The most clients that the process may have.
     pub clients: u32,
     /// The statement `READY`, once it was received.
-    pub ready: Option<Ready>,
+    pub ready: Option<ReadyLine>,
     /// The statement `DONE`, once it was received.
     pub done: Option<Done>,
     /// The truth file, if the process writes one.
@@ -183,7 +183,7 @@ impl Drop for WorkloadProcess {
 /// Sends the statements on stdout with the number of the process.
 fn read_stdout(stdout: impl Read, number: usize, statements: &Sender<(usize, Statement)>) {
     each_line(stdout, |line| {
-        let statement = match (Ready::from_line(line), Done::from_line(line)) {
+        let statement = match (ReadyLine::from_line(line), Done::from_line(line)) {
             (Ok(Some(ready)), _) => Statement::Ready(ready),
             (_, Ok(Some(done))) => Statement::Done(done),
             (Err(error), _) | (_, Err(error)) => Statement::Invalid(error.to_string()),

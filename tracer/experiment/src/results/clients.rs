@@ -4,13 +4,14 @@ use super::merged::merged;
 use super::outcome::done;
 use crate::measure::Outcome;
 use wirelap_contract::topology::name;
-use wirelap_contract::{Role, Topology};
+use wirelap_contract::{Role, WorkloadTopology};
 use wirelap_events::{Nanos, Saturate};
 use wirelap_report::{Connections, Repetition, Samples};
 
 /// The clients; `None` for one publisher and one subscriber.
-pub fn topology(topology: Topology) -> Option<wirelap_report::Topology> {
-    let Topology { publishers, subscribers, topics, connections, subscription, handles } = topology;
+pub fn topology(topology: WorkloadTopology) -> Option<wirelap_report::Topology> {
+    let WorkloadTopology { publishers, subscribers, topics, connections, subscription, handles } =
+        topology;
     (!topology.is_pair()).then(|| wirelap_report::Topology {
         publishers,
         subscribers,

@@ -1,13 +1,13 @@
 //! The distribution of a time over several repetitions.
 
-use wirelap_report::{Distribution, Histograms, Repetition, Samples};
+use wirelap_report::{DistributionSummary, Histograms, Repetition, Samples};
 
 /// The distribution of the times of all repetitions, from those of each and their histograms.
 pub fn merged(
     all: &[&Repetition],
-    own: impl Fn(&Repetition) -> Option<Distribution>,
+    own: impl Fn(&Repetition) -> Option<DistributionSummary>,
     encoded: impl Fn(&Histograms) -> Option<&String>,
-) -> Distribution {
+) -> DistributionSummary {
     let known = || {
         all.iter().filter_map(|one| {
             let own = own(one).filter(|own| own.count > 0)?;

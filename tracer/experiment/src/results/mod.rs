@@ -23,7 +23,7 @@ use wirelap_report::RunResult;
 
 /// Properties that trials share which are repetitions of each other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+struct ResultKey {
     middleware: String,
     broker: Option<String>,
     variant: Option<Variant>,
@@ -32,8 +32,8 @@ struct Key {
     rate: Option<u64>,
 }
 
-fn key(trial: &Trial) -> Key {
-    Key {
+fn key(trial: &Trial) -> ResultKey {
+    ResultKey {
         middleware: trial.name().to_owned(),
         broker: trial.broker.as_ref().map(|broker| broker.name().to_owned()),
         variant: trial.variant,
@@ -54,13 +54,13 @@ pub struct Order<'a> {
 /// The results of a run while it goes on: a result is made anew only if it has another repetition since.
 #[derive(Debug, Default)]
 pub struct Results {
-    made: BTreeMap<Key, (Vec<Stamp>, RunResult)>,
+    made: BTreeMap<ResultKey, (Vec<RepetitionStamp>, RunResult)>,
     /// The results in the file of a run that is resumed, with a repetition of each that was taken over.
-    earlier: BTreeMap<Key, RunResult>,
+    earlier: BTreeMap<ResultKey, RunResult>,
 }
 
 /// Position of a repetition, and whether its cost of tracing is known: one of them changes if its record changes.
-type Stamp = (u32, bool);
+type RepetitionStamp = (u32, bool);
 
 impl Results {
     /// Remembers the result of a file that a trial was taken over from.
@@ -71,7 +71,7 @@ impl Results {
     /// One result for each middleware, broker, variant, payload size and rate. Middlewares and sizes are in the order of the
     /// lists, rates ascend, and the two variants stand side by side.
     pub fn pool(&mut self, records: &[TrialRecord], order: Order<'_>) -> Vec<RunResult> {
-        let mut groups: BTreeMap<Key, Vec<&TrialRecord>> = BTreeMap::new();
+        let mut groups: BTreeMap<ResultKey, Vec<&TrialRecord>> = BTreeMap::new();
         for record in records {
             groups.entry(key(&record.trial)).or_default().push(record);
         }
@@ -84,12 +84,12 @@ impl Results {
         groups.into_iter().map(|(key, records)| self.result(key, &records)).collect()
     }
 
-    fn result(&mut self, key: Key, records: &[&TrialRecord]) -> RunResult {
+    fn result(&mut self, key: ResultKey, records: &[&TrialRecord]) -> RunResult {
         let stamp = |record: &&TrialRecord| {
             let one = &record.repetition;
             (one.position, one.trust.tracer.slowdown.is_some())
         };
-        let stamps: Vec<Stamp> = records.iter().map(stamp).collect();
+        let stamps: Vec<RepetitionStamp> = records.iter().map(stamp).collect();
         if let Some((made_of, result)) = self.made.get(&key)
             && *made_of == stamps
         {

@@ -1,12 +1,12 @@
 //! Facts about the outcome of a single trial.
 
 use crate::measure::Outcome;
-use crate::pacing::Pacing;
+use crate::pacing::TrialPacing;
 use crate::trial::Trial;
-use wirelap_contract::{Done, Role, Topology, WorkloadKind};
+use wirelap_contract::{Done, Role, WorkloadKind, WorkloadTopology};
 use wirelap_correlate::{Group, Overhead as Ledger};
 use wirelap_events::{Nanos, Total};
-use wirelap_report::{Messages, Throughput};
+use wirelap_report::{MessageCounts, Throughput};
 use wirelap_session::Sampling;
 
 /// True if the measurement did not reach its end.
@@ -25,29 +25,29 @@ pub fn done(outcome: &Outcome, role: Role) -> Option<&Done> {
 }
 
 /// The counts of messages: those that the workloads reported, otherwise those of the truth files, otherwise those of the trace.
-pub fn messages(outcome: &Outcome) -> Messages {
+pub fn messages(outcome: &Outcome) -> MessageCounts {
     let tally = &outcome.tally;
     let seen = tally.matched.saturating_add(tally.unmatched);
     let (sender, receiver) = outcome.trial.roles();
     let (sender, receiver) = (done(outcome, sender), done(outcome, receiver));
     let counts = match (outcome.trial.pacing, sender, receiver) {
-        (Pacing::PingPong, Some(ping), Some(pong)) => {
+        (TrialPacing::PingPong, Some(ping), Some(pong)) => {
             // A pong that reports no count has answered as many messages as came back.
             let (there, back) = (pong.received.or(ping.received), pong.sent.or(ping.received));
             let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b));
             sum(ping.sent, back).zip(sum(there, ping.received))
         }
         // Without a pong process, the ping counts the replies.
-        (Pacing::PingPong, Some(ping), None) => ping.sent.zip(ping.received),
+        (TrialPacing::PingPong, Some(ping), None) => ping.sent.zip(ping.received),
         (_, Some(publisher), Some(subscriber)) => publisher.sent.zip(subscriber.received),
         _ => None,
     };
     if outcome.trial.connects() {
-        return Messages::default();
+        return MessageCounts::default();
     }
     let recorded = outcome.records.as_ref().map(|records| (records.published, records.delivered));
     let (sent, delivered) = counts.or(recorded).unwrap_or((seen, seen));
-    Messages {
+    MessageCounts {
         sent,
         delivered,
         expected: expected(outcome, sent),
@@ -94,8 +94,8 @@ pub fn traced(outcome: &Outcome, pid: u32) -> Option<&wirelap_correlate::Process
 /// The wanted rate of a trial.
 pub fn rate(trial: &Trial) -> Option<f64> {
     match trial.pacing {
-        Pacing::Rate(rate) => Some(rate),
-        Pacing::PingPong | Pacing::BackToBack => None,
+        TrialPacing::Rate(rate) => Some(rate),
+        TrialPacing::PingPong | TrialPacing::BackToBack => None,
     }
 }
 
@@ -110,8 +110,8 @@ pub fn payload_bytes(trial: &Trial, (bytes, matched): (u64, u64)) -> u64 {
 /// The throughput from the receiver's first to its last message.
 pub fn throughput(outcome: &Outcome, delivered: u64) -> Throughput {
     let by = match outcome.trial.pacing {
-        Pacing::PingPong => Role::Ping,
-        Pacing::Rate(_) | Pacing::BackToBack => Role::Sub,
+        TrialPacing::PingPong => Role::Ping,
+        TrialPacing::Rate(_) | TrialPacing::BackToBack => Role::Sub,
     };
     let reported = done(outcome, by).map(|done| (done.first_ns, done.last_ns));
     let spanned = outcome.tally.span.map(|(first, last)| (first.0, last.0));
@@ -156,7 +156,12 @@ fn deliveries_of_bytes(outcome: &Outcome, own: &Ledger) -> u64 {
 
 /// The number of deliveries that `bytes` of payload belong to. A message passes `legs_before` legs once, and the last one once for
 /// each of its subscribers.
-fn deliveries_of_payload(bytes: u64, size: u64, legs_before: u64, topology: Topology) -> u64 {
+fn deliveries_of_payload(
+    bytes: u64,
+    size: u64,
+    legs_before: u64,
+    topology: WorkloadTopology,
+) -> u64 {
     // As many messages as there are publishers, so that each topic has its share.
     let messages = u64::from(topology.publishers.max(1));
     let deliveries = topology.deliveries(messages);
@@ -169,16 +174,21 @@ fn deliveries_of_payload(bytes: u64, size: u64, legs_before: u64, topology: Topo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_contract::Subscription;
+    use wirelap_contract::SubscribedTopics;
 
     #[test]
     fn each_subscriber_has_the_payload_once_and_the_broker_once_more() {
-        let pair = Topology::default();
+        let pair = WorkloadTopology::default();
         assert_eq!(deliveries_of_payload(6400, 64, 0, pair), 100);
         assert_eq!(deliveries_of_payload(12_800, 64, 1, pair), 100);
-        let fan_out = Topology { subscribers: 1000, ..pair };
+        let fan_out = WorkloadTopology { subscribers: 1000, ..pair };
         assert_eq!(deliveries_of_payload(1001 * 64 * 3, 64, 1, fan_out), 3000);
-        let all = Topology { publishers: 5, topics: 5, subscription: Subscription::All, ..fan_out };
+        let all = WorkloadTopology {
+            publishers: 5,
+            topics: 5,
+            subscription: SubscribedTopics::All,
+            ..fan_out
+        };
         assert_eq!(deliveries_of_payload(1001 * 64 * 3, 64, 1, all), 3000);
         assert_eq!(deliveries_of_payload(64, 0, 1, pair), 64);
     }

@@ -6,17 +6,17 @@ use super::outcome::{payload_bytes, rate};
 use super::record::TrialRecord;
 use super::repetition::coverage;
 use super::round_trip;
-use super::why::{Causes, causes};
+use super::why::{ResultCauses, causes};
 use crate::cases::unique;
-use crate::pacing::Pacing;
+use crate::pacing::TrialPacing;
 use crate::tally::SegmentTimes;
 use std::collections::BTreeMap;
-use wirelap_correlate::Overhead as Ledger;
+use wirelap_correlate::{Overhead as Ledger, UncertainCounts};
 use wirelap_events::human::counted;
 use wirelap_events::{Saturate, Segment, Total};
 use wirelap_report::{
-    Distribution, GroundTruth, Latency, Messages, Overhead, Process, ProcessUse, Repetition,
-    RunResult, Samples, Throughput, Trust, View,
+    DistributionSummary, GroundTruth, Latency, MessageCounts, ProcessUse, Repetition,
+    ReportedOverhead, ReportedProcess, ReportedTrust, RunResult, Samples, SeenFrom, Throughput,
 };
 use wirelap_session::Sampling;
 
@@ -26,7 +26,7 @@ pub fn result(records: &[&TrialRecord], earlier: Option<&RunResult>) -> RunResul
     let all: Vec<&Repetition> = records.iter().map(|record| &record.repetition).collect();
     let messages = sum_of_messages(&all);
     let processes = processes(&all);
-    let Causes { why, repetitions: why_repetitions } = causes(records, &processes, earlier);
+    let ResultCauses { why, repetitions: why_repetitions } = causes(records, &processes, earlier);
     let is_sampled = trial.sampling != Sampling::Off || records[0].is_untraced();
     let traced = (
         all.iter().map(|one| one.payload_bytes).total(),
@@ -73,8 +73,8 @@ pub fn result(records: &[&TrialRecord], earlier: Option<&RunResult>) -> RunResul
 }
 
 /// From where the messages were seen: from both ends, if some were.
-fn view(messages: Messages, all: &[&Repetition]) -> Option<View> {
-    let followed = (messages.matched > 0).then_some(View::BothEnds);
+fn view(messages: MessageCounts, all: &[&Repetition]) -> Option<SeenFrom> {
+    let followed = (messages.matched > 0).then_some(SeenFrom::BothEnds);
     followed.or_else(|| all.iter().find_map(|one| one.view))
 }
 
@@ -103,10 +103,10 @@ pub fn at_rate(records: &[&TrialRecord]) -> AtRate {
     }
 }
 
-fn sum_of_messages(all: &[&Repetition]) -> Messages {
-    all.iter().fold(Messages::default(), |sum, one| {
+fn sum_of_messages(all: &[&Repetition]) -> MessageCounts {
+    all.iter().fold(MessageCounts::default(), |sum, one| {
         let (a, b) = (sum, one.messages);
-        Messages {
+        MessageCounts {
             sent: a.sent.saturating_add(b.sent),
             delivered: a.delivered.saturating_add(b.delivered),
             expected: match (a.expected, b.expected) {
@@ -152,9 +152,9 @@ fn mean_throughput(all: &[&Repetition]) -> Throughput {
     }
 }
 
-fn latency(pacing: Pacing, all: &[&Repetition]) -> Latency {
+fn latency(pacing: TrialPacing, all: &[&Repetition]) -> Latency {
     let one_way_ns = merged(all, |one| Some(one.one_way_ns), |of| of.one_way_ns.as_ref());
-    let some = |distribution: Distribution| (distribution.count > 0).then_some(distribution);
+    let some = |distribution: DistributionSummary| (distribution.count > 0).then_some(distribution);
     let requests = merged(all, |one| one.request_one_way_ns, |of| of.request_one_way_ns.as_ref());
     let replies = merged(all, |one| one.reply_one_way_ns, |of| of.reply_one_way_ns.as_ref());
     let actual =
@@ -164,15 +164,15 @@ fn latency(pacing: Pacing, all: &[&Repetition]) -> Latency {
     Latency {
         one_way_ns,
         rtt_half_ns: round_trip::pooled(all),
-        request_one_way_ns: some(requests).filter(|_| pacing == Pacing::PingPong),
+        request_one_way_ns: some(requests).filter(|_| pacing == TrialPacing::PingPong),
         reply_one_way_ns: some(replies),
         publish_to_deliver_ns: some(actual),
-        intended_to_deliver_ns: some(intended).filter(|_| matches!(pacing, Pacing::Rate(_))),
+        intended_to_deliver_ns: some(intended).filter(|_| matches!(pacing, TrialPacing::Rate(_))),
         without_tracing: None,
     }
 }
 
-fn sched_gap(all: &[&Repetition]) -> Distribution {
+fn sched_gap(all: &[&Repetition]) -> DistributionSummary {
     merged(all, |one| Some(one.sched_gap_ns), |of| of.sched_gap_ns.as_ref())
 }
 
@@ -189,7 +189,7 @@ fn segments(all: &[&Repetition]) -> SegmentTimes {
     sum
 }
 
-fn overhead(all: &[&Repetition]) -> Overhead {
+fn overhead(all: &[&Repetition]) -> ReportedOverhead {
     let mut sum = Ledger::default();
     for one in all {
         sum += &Ledger::from(&one.overhead);
@@ -197,7 +197,7 @@ fn overhead(all: &[&Repetition]) -> Overhead {
     (&sum).into()
 }
 
-fn processes(all: &[&Repetition]) -> Vec<Process> {
+fn processes(all: &[&Repetition]) -> Vec<ReportedProcess> {
     let of_role = |role: &str| -> Vec<&ProcessUse> {
         let parts = all.iter().flat_map(|one| &one.processes);
         parts.filter(|part| part.role == role).collect()
@@ -205,7 +205,7 @@ fn processes(all: &[&Repetition]) -> Vec<Process> {
     let process = |part: &ProcessUse| {
         let shares: Vec<f64> =
             of_role(&part.role).into_iter().filter_map(|part| part.cpu_share).collect();
-        Process {
+        ReportedProcess {
             role: part.role.clone(),
             pid: part.pid,
             host: None,
@@ -215,14 +215,15 @@ fn processes(all: &[&Repetition]) -> Vec<Process> {
             rss_bytes: of_role(&part.role).into_iter().filter_map(|part| part.rss_bytes).max(),
             scheduling: part.scheduling,
             unix_clients: part.unix_clients.clone(),
-            ..Process::default()
+            ..ReportedProcess::default()
         }
     };
     all.last().into_iter().flat_map(|last| &last.processes).map(process).collect()
 }
 
-fn trust(all: &[&Repetition], coverage: f64) -> Trust {
-    let mut sum = Trust { coverage, ..Trust::default() };
+fn trust(all: &[&Repetition], coverage: f64) -> ReportedTrust {
+    let mut sum = ReportedTrust { coverage, ..ReportedTrust::default() };
+    let mut uncertain = UncertainCounts::default();
     let count = all.len() as f64;
     for one in all.iter().map(|one| &one.trust) {
         for (probe, lost) in &one.events_lost {
@@ -236,16 +237,8 @@ fn trust(all: &[&Repetition], coverage: f64) -> Trust {
         sum.unread_messages.grow(one.unread_messages);
         sum.unseen_sent = sum.unseen_sent.plus(one.unseen_sent);
         sum.unseen_received = sum.unseen_received.plus(one.unseen_received);
-        sum.to_unseen_readers.grow(one.to_unseen_readers);
-        sum.read_twice.grow(one.read_twice);
-        sum.cut_short.grow(one.cut_short);
         sum.unfinished.grow(one.unfinished);
-        sum.encrypted.grow(one.encrypted);
-        sum.unseen_pairs = sum.unseen_pairs.max(one.unseen_pairs);
-        sum.unannounced = sum.unannounced.max(one.unannounced);
-        sum.nameless.grow(one.nameless);
-        sum.guessed.grow(one.guessed);
-        sum.without_send.grow(one.without_send);
+        uncertain.add(one.uncertain());
         sum.evicted.grow(one.evicted);
         sum.window_share += one.window_share / count;
         sum.telescoping_violations.grow(one.telescoping_violations);
@@ -255,7 +248,7 @@ fn trust(all: &[&Repetition], coverage: f64) -> Trust {
         sum.tracer.rss_bytes = sum.tracer.rss_bytes.max(one.tracer.rss_bytes);
         sum.tracer.ring_bytes = sum.tracer.ring_bytes.max(one.tracer.ring_bytes);
     }
-    sum
+    sum.with_uncertain(uncertain)
 }
 
 fn ground_truth(all: &[&Repetition]) -> Option<GroundTruth> {

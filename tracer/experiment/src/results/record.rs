@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use wirelap_contract::WorkloadKind;
 use wirelap_correlate::{Evidence, WorkloadCounts};
 use wirelap_process::Failure;
-use wirelap_report::{Hook, Messages, Repetition};
+use wirelap_report::{Hook, MessageCounts, Repetition};
 
 /// A trial that was run, now or before the run was resumed.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ fn evidence(outcome: &Outcome) -> Evidence {
     let mut evidence = outcome.evidence.clone();
     if outcome.trial.about.kind == WorkloadKind::Stamped && !is_partial(outcome) {
         let messages = messages(outcome);
-        let Messages { sent, delivered, .. } = messages;
+        let MessageCounts { sent, delivered, .. } = messages;
         evidence.tell(WorkloadCounts { sent, due: messages.expected(), delivered });
     }
     evidence

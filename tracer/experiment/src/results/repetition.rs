@@ -7,15 +7,17 @@ use super::outcome::{
 };
 use super::round_trip;
 use crate::cost;
-use crate::ground_truth::Records;
+use crate::ground_truth::TruthRecords;
 use crate::measure::Outcome;
-use crate::pacing::Pacing;
+use crate::pacing::TrialPacing;
 use crate::workload_processes::RoleProcess;
 use wirelap_contract::Role;
+use wirelap_correlate::UncertainCounts;
 use wirelap_events::{Nanos, Total};
 use wirelap_report::{
-    Breakdown, Distribution, Histograms, IdleUse, Messages, ProcessUse, Repetition, Samples,
-    Scheduling, SegmentHistogram, SentAtRate, TimeSpent, Trust, UnixClients, UsageAt, View,
+    DistributionSummary, Histograms, IdleUse, MessageCounts, ProcessUse, Repetition,
+    ReportedBreakdown, ReportedScheduling, ReportedTimeSpent, ReportedTrust, ReportedUnixClients,
+    Samples, SeenFrom, SegmentHistogram, SentAtRate, UsageAt,
 };
 use wirelap_session::Sampling;
 use wirelap_session::meter::{Meter, UsagePoint, cpu_share};
@@ -46,7 +48,7 @@ pub fn of(position: u32, outcome: &Outcome) -> Repetition {
         intended_to_deliver_ns: some(&own.intended),
         sched_gap_ns: tally.gap.distribution(),
         histograms: histograms(outcome, &own),
-        time_spent: TimeSpent::from(&outcome.evidence.time_spent()),
+        time_spent: ReportedTimeSpent::from(&outcome.evidence.time_spent()),
         byte_deliveries: ledger.deliveries,
         wire_bytes: ledger.total(),
         overhead: (&ledger).into(),
@@ -58,21 +60,21 @@ pub fn of(position: u32, outcome: &Outcome) -> Repetition {
         trust: trust(outcome, messages),
         ground_truth: outcome.truth.clone(),
         machine: outcome.machine,
-        breakdown: Breakdown::of(&outcome.snapshot),
+        breakdown: ReportedBreakdown::of(&outcome.snapshot),
         notes: notes::of(outcome),
     }
 }
 
 /// From where the messages were seen. Those of a pause between windows are in no other view.
-fn view(outcome: &Outcome) -> Option<View> {
+fn view(outcome: &Outcome) -> Option<SeenFrom> {
     if outcome.tally.matched > 0 {
-        Some(View::BothEnds)
+        Some(SeenFrom::BothEnds)
     } else {
-        groups(outcome).find_map(View::of)
+        groups(outcome).find_map(SeenFrom::of)
     }
 }
 
-fn some(samples: &Samples) -> Option<Distribution> {
+fn some(samples: &Samples) -> Option<DistributionSummary> {
     (samples.count() > 0).then(|| samples.distribution())
 }
 
@@ -86,15 +88,16 @@ struct OwnTimes {
 
 impl OwnTimes {
     fn of(outcome: &Outcome) -> OwnTimes {
-        let (actual, intended) = outcome.records.as_ref().map(Records::times).unwrap_or_default();
-        let is_rate = matches!(outcome.trial.pacing, Pacing::Rate(_));
+        let (actual, intended) =
+            outcome.records.as_ref().map(TruthRecords::times).unwrap_or_default();
+        let is_rate = matches!(outcome.trial.pacing, TrialPacing::Rate(_));
         OwnTimes { actual, intended: if is_rate { intended } else { Samples::new() } }
     }
 }
 
 /// The latencies of the pings; `None` unless pacing is ping-pong.
 fn requests(outcome: &Outcome) -> Option<&Samples> {
-    (outcome.trial.pacing == Pacing::PingPong).then_some(&outcome.tally.requests)
+    (outcome.trial.pacing == TrialPacing::PingPong).then_some(&outcome.tally.requests)
 }
 
 fn histograms(outcome: &Outcome, own: &OwnTimes) -> Histograms {
@@ -151,8 +154,8 @@ fn process_use(outcome: &Outcome, process: &RoleProcess, delivered: u64) -> Proc
         rss_bytes: meter.map(Meter::peak_rss),
         rss_at_start_bytes: meter.map(Meter::rss_at_start),
         over_time: parts.map(over_time).unwrap_or_default(),
-        scheduling: seen.and_then(|process| Scheduling::of(process.scheduling)),
-        unix_clients: seen.and_then(|process| process.unix.clone()).map(UnixClients::from),
+        scheduling: seen.and_then(|process| ReportedScheduling::of(process.scheduling)),
+        unix_clients: seen.and_then(|process| process.unix.clone()).map(ReportedUnixClients::from),
         idle: process.idle.as_ref().map(|meter| IdleUse {
             seconds: meter.wall().as_secs_f64(),
             cpu_share: meter.cpu_share(),
@@ -180,18 +183,12 @@ fn over_time(parts: &[UsagePoint]) -> Vec<UsageAt> {
     parts.iter().map(point).collect()
 }
 
-fn trust(outcome: &Outcome, messages: Messages) -> Trust {
-    let mut trust = Trust::from(&outcome.snapshot.trust);
-    trust.to_unseen_readers = groups(outcome).map(|group| group.to_unseen_readers).total();
-    trust.read_twice = groups(outcome).map(|group| group.read_twice).total();
-    trust.cut_short = groups(outcome).map(|group| group.cut_short).total();
+fn trust(outcome: &Outcome, messages: MessageCounts) -> ReportedTrust {
+    let trust = ReportedTrust::from(&outcome.snapshot.trust);
+    let mut uncertain = UncertainCounts::default();
+    groups(outcome).for_each(|group| uncertain.add(group.uncertain));
+    let mut trust = trust.with_uncertain(uncertain);
     trust.unfinished = groups(outcome).map(|group| group.holes.unfinished_messages).total();
-    trust.encrypted = groups(outcome).map(|group| group.encrypted).total();
-    trust.unseen_pairs = groups(outcome).map(|group| group.unseen_pairs).max().unwrap_or(0);
-    trust.unannounced = groups(outcome).map(|group| group.unannounced).max().unwrap_or(0);
-    trust.nameless = groups(outcome).map(|group| group.nameless).total();
-    trust.guessed = groups(outcome).map(|group| group.guessed).total();
-    trust.without_send = groups(outcome).map(|group| group.without_send).total();
     trust.telescoping_violations = outcome.tally.telescoping_violations;
     let cost = outcome.cost.as_ref().and_then(|cost| cost.as_ref().ok());
     cost::tell(cost.copied(), &mut trust.tracer);
@@ -201,7 +198,7 @@ fn trust(outcome: &Outcome, messages: Messages) -> Trust {
 }
 
 /// The matched share of the delivered messages or, of a sampled trace, of those that it saw; 1 if there are none.
-pub fn coverage(messages: Messages, is_sampled: bool) -> f64 {
+pub fn coverage(messages: MessageCounts, is_sampled: bool) -> f64 {
     let whole = if is_sampled {
         messages.matched.saturating_add(messages.uncovered)
     } else {

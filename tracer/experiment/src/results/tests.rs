@@ -1,12 +1,12 @@
 use super::*;
 use crate::choice::tests::world;
-use crate::ground_truth::Records;
+use crate::ground_truth::TruthRecords;
 use crate::measure::Outcome;
 use crate::plan::{Plan, plan};
-use crate::request::Request;
+use crate::request::RunRequest;
 use crate::request::tests::request;
 use crate::resume::Earlier;
-use crate::series::Measured;
+use crate::series::MeasuredSeries;
 use crate::summary;
 use crate::tally::Tally;
 use crate::tally::tests::delivery;
@@ -25,7 +25,7 @@ fn stamp(seq: u32, reply: bool) -> Stamp {
 /// Outcome of a trial whose messages take times of their own.
 fn outcome(trial: &Trial, salt: u64) -> Outcome {
     let mut tally = Tally::new(100, Arc::default());
-    let mut records = Records::default();
+    let mut records = TruthRecords::default();
     for seq in 0..100_u32 {
         for reply in [false, true] {
             let at = u64::from(seq) * 100_000 + 1_000;
@@ -87,7 +87,7 @@ fn records(plan: &Plan, mut other: impl FnMut(&Trial) -> Option<TrialRecord>) ->
 }
 
 struct Run {
-    request: Request,
+    request: RunRequest,
     plan: Plan,
     environment: Environment,
     key: MachineKey,
@@ -105,12 +105,12 @@ impl Run {
     /// The report of the first trials, and of the others as missing.
     fn report(&self, records: Vec<TrialRecord>, results: &mut Results) -> RunReport {
         let missing = self.plan.trials.iter().skip(records.len()).map(Trial::title);
-        let measured = Measured {
+        let measured = MeasuredSeries {
             planned: self.plan.trials.len(),
             is_complete: records.len() == self.plan.trials.len(),
             missing: missing.collect(),
             records,
-            ..Measured::default()
+            ..MeasuredSeries::default()
         };
         let environment = (&self.environment, &self.key);
         summary::report(&self.request, &self.plan, environment, &measured, results)

@@ -6,19 +6,23 @@
 use super::record::TrialRecord;
 use wirelap_correlate::Evidence;
 use wirelap_events::Total;
-use wirelap_report::{Process, RunResult, Why};
+use wirelap_report::{ReportedProcess, ReportedWhy, RunResult};
 
 /// The causes of a result's latency, and the repetitions that they are of.
 #[derive(Debug, Default)]
-pub struct Causes {
+pub struct ResultCauses {
     /// The causes; `None` if no message was examined.
-    pub why: Option<Why>,
+    pub why: Option<ReportedWhy>,
     /// The repetitions by number; empty if they are all.
     pub repetitions: Vec<u32>,
 }
 
 /// The causes of latency over all repetitions. `earlier` is the same result in the file of a run that was resumed.
-pub fn causes(all: &[&TrialRecord], processes: &[Process], earlier: Option<&RunResult>) -> Causes {
+pub fn causes(
+    all: &[&TrialRecord],
+    processes: &[ReportedProcess],
+    earlier: Option<&RunResult>,
+) -> ResultCauses {
     let since = examined(all);
     let before: Vec<u32> = earlier.map(repetitions_of).unwrap_or_default();
     let messages = |is_of: &dyn Fn(&TrialRecord) -> bool| -> u64 {
@@ -34,7 +38,7 @@ pub fn causes(all: &[&TrialRecord], processes: &[Process], earlier: Option<&RunR
         _ => (explained(all, &since, processes), since),
     };
     let is_all = all.iter().all(|one| repetitions.contains(&one.repetition.number));
-    Causes { why, repetitions: if is_all { Vec::new() } else { repetitions } }
+    ResultCauses { why, repetitions: if is_all { Vec::new() } else { repetitions } }
 }
 
 /// The repetitions whose evidence is known. One that a signal stopped counts only if there is no other.
@@ -58,7 +62,11 @@ fn repetitions_of(result: &RunResult) -> Vec<u32> {
     }
 }
 
-fn explained(all: &[&TrialRecord], repetitions: &[u32], processes: &[Process]) -> Option<Why> {
+fn explained(
+    all: &[&TrialRecord],
+    repetitions: &[u32],
+    processes: &[ReportedProcess],
+) -> Option<ReportedWhy> {
     let mut sum = Evidence::default();
     for one in all.iter().filter(|one| repetitions.contains(&one.repetition.number)) {
         if let Some(evidence) = &one.evidence {
@@ -68,8 +76,8 @@ fn explained(all: &[&TrialRecord], repetitions: &[u32], processes: &[Process]) -
     let mut why = sum.explain();
     // The CPU shares of the processes are those of the measured time, so verdicts can be checked against them.
     why.hold_against(|pid| {
-        let is_it = |process: &&Process| process.host.is_none() && process.pid == pid.0;
+        let is_it = |process: &&ReportedProcess| process.host.is_none() && process.pid == pid.0;
         processes.iter().find(is_it)?.cpu_share
     });
-    Why::of(&why, processes)
+    ReportedWhy::of(&why, processes)
 }

@@ -112,9 +112,9 @@ fn text(path: &Path) -> io::Result<String> {
 mod tests {
     use super::*;
     use crate::choice::tests::world;
-    use crate::pacing::Pacing;
+    use crate::pacing::TrialPacing;
     use crate::plan::plan;
-    use crate::request::{Measure, Request};
+    use crate::request::{Measure, RunRequest};
 
     #[test]
     fn every_built_in_scenario_can_be_planned() {
@@ -123,18 +123,19 @@ mod tests {
             assert_eq!(settings.name.as_deref(), Some(name));
             assert!(settings.about.is_some() && settings.measure.is_some(), "{name}");
             let fixed = settings.on.is_some();
-            let request = settings.request(&Request::default());
+            let request = settings.request(&RunRequest::default());
             // A small catalogue has not all that a scenario names.
             let on = if fixed { vec!["mqtt".into()] } else { vec!["tcp".into(), "mqtt".into()] };
-            let plan = plan(&Request { on, ..request }, &world()).unwrap();
+            let plan = plan(&RunRequest { on, ..request }, &world()).unwrap();
             assert!(plan.trials.len() >= 2 - usize::from(fixed), "{name}");
         }
     }
 
     #[test]
     fn latency_and_throughput_have_the_defaults_of_the_command_line() {
-        let of =
-            |name| ScenarioSource::of(name).unwrap().read().unwrap().request(&Request::default());
+        let of = |name| {
+            ScenarioSource::of(name).unwrap().read().unwrap().request(&RunRequest::default())
+        };
         let (latency, throughput) = (of("latency"), of("throughput"));
         for request in [&latency, &throughput] {
             assert_eq!((request.payload.len(), request.repeat, request.warmup), (1, 1, 1000));
@@ -144,7 +145,7 @@ mod tests {
             );
             assert!(request.workloads.nodelay && request.seed.is_none());
         }
-        assert_eq!(latency.pacings(), [Pacing::PingPong]);
+        assert_eq!(latency.pacings(), [TrialPacing::PingPong]);
         assert_eq!(throughput.measure, Measure::Throughput);
         assert_eq!(of("throughput-sweep").payload[0].sizes().len(), 27);
     }

@@ -2,7 +2,7 @@
 
 use super::parse::setting;
 use super::settings::ScenarioSettings;
-use crate::request::{Comparison, Request};
+use crate::request::{RunRequest, VariantComparison};
 use toml::{Table, Value};
 use wirelap_process::Failure;
 
@@ -16,8 +16,8 @@ const COMMON: [&str; 8] = ["name", "about", "measure", "on", "repeat", "seed", "
 pub fn compare(
     base: &ScenarioSettings,
     [a, b]: [&str; 2],
-    rest: &Request,
-) -> Result<Request, Failure> {
+    rest: &RunRequest,
+) -> Result<RunRequest, Failure> {
     let request = |text: &str| {
         let own =
             variant(text).map_err(|error| Failure::Usage(format!("--ab '{text}': {error}")))?;
@@ -25,8 +25,8 @@ pub fn compare(
     };
     let variants = [request(a)?, request(b)?];
     let settings = [a.to_owned(), b.to_owned()];
-    let ab = Some(Box::new(Comparison { settings, variants }));
-    Ok(Request { ab, ..base.request(rest) })
+    let ab = Some(Box::new(VariantComparison { settings, variants }));
+    Ok(RunRequest { ab, ..base.request(rest) })
 }
 
 /// Settings `KEY=VALUE` separated by spaces; `set:NAME=VALUE` is a library's own setting.
@@ -64,12 +64,12 @@ fn value_of(word: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::payload::Payload;
+    use crate::payload::PayloadSizes;
     use crate::scenario::parse;
 
-    fn compared(a: &str, b: &str) -> Result<Request, String> {
+    fn compared(a: &str, b: &str) -> Result<RunRequest, String> {
         let base = parse("x", "on = \"mqtt\"\nqos = 2\n[set]\n\"keep.alive\" = 1").unwrap();
-        compare(&base, [a, b], &Request::default()).map_err(|error| error.to_string())
+        compare(&base, [a, b], &RunRequest::default()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -82,9 +82,9 @@ mod tests {
         let comparison = request.ab.unwrap();
         let [a, b] = &comparison.variants;
         assert_eq!((a.workloads.qos, b.workloads.qos), (0, 2));
-        assert_eq!(a.payload, [Payload::Bytes(64), Payload::Bytes(1024)]);
+        assert_eq!(a.payload, [PayloadSizes::Bytes(64), PayloadSizes::Bytes(1024)]);
         assert_eq!((a.workloads.nodelay, b.workloads.nodelay), (false, true));
-        let set = |request: &Request| {
+        let set = |request: &RunRequest| {
             let all = request.workloads.set.iter().map(|(name, value)| format!("{name}={value}"));
             all.collect::<Vec<_>>()
         };

@@ -94,7 +94,7 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::payload::Payload;
+    use crate::payload::PayloadSizes;
     use std::time::Duration;
 
     fn error(text: &str) -> String {
@@ -138,8 +138,8 @@ mod tests {
         let settings = parse("my.toml", text).unwrap();
         assert_eq!(settings.on.as_deref(), Some(&["tcp".to_owned(), "mqtt".into()][..]));
         assert_eq!(settings.broker.map(|brokers| brokers.len()), Some(2));
-        let range = Payload::PowersOfTwo { first: 8, last: 32 };
-        let payload = vec![Payload::Bytes(64), Payload::Bytes(1024), range];
+        let range = PayloadSizes::PowersOfTwo { first: 8, last: 32 };
+        let payload = vec![PayloadSizes::Bytes(64), PayloadSizes::Bytes(1024), range];
         assert_eq!(settings.payload, Some(payload));
         assert_eq!((settings.max_payload, settings.rate), (Some(1 << 20), Some(vec![100.0, 2.5])));
         assert_eq!(settings.duration, Some(Duration::from_mins(1)));

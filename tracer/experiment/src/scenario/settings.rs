@@ -1,16 +1,18 @@
 //! The settings of a scenario, their names, and the request that they mean.
 
 use super::described::{OneOrMore, Quantity, SettingValue};
-use super::shown::Shown;
+use super::shown::AsText;
 use super::values;
 use crate::hosts::Links;
-use crate::payload::Payload;
-use crate::request::{Measure, Request, TruthCheck};
+use crate::payload::PayloadSizes;
+use crate::request::{Measure, RunRequest, TruthCheck};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use wirelap_contract::{Handles, LinkReliability, LinkTransport, Subscription, Topology};
+use wirelap_contract::{
+    Handles, LinkReliability, LinkTransport, SubscribedTopics, WorkloadTopology,
+};
 use wirelap_session::Sampling;
 
 /// Settings that do not change what is measured.
@@ -42,7 +44,7 @@ macro_rules! settings {
 
             /// The settings that are chosen, as text by name, without the seed and what only describes the scenario.
             pub fn chosen(&self) -> BTreeMap<String, String> {
-                let all = [$((stringify!($name), self.$name.as_ref().map(Shown::shown))),*];
+                let all = [$((stringify!($name), self.$name.as_ref().map(AsText::shown))),*];
                 let chosen = all.into_iter().filter(|(name, _)| !NOT_CHOSEN.contains(name));
                 chosen.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
             }
@@ -72,7 +74,7 @@ settings! {
     /// Payload sizes in bytes (64 by default); `"8..64K"` means the powers of two from 8 bytes to 64 KiB.
     #[serde(default, deserialize_with = "values::payload")]
     #[schemars(with = "Option<OneOrMore<Quantity>>")]
-    payload: Vec<Payload>,
+    payload: Vec<PayloadSizes>,
     /// Payload sizes above this are left out.
     #[serde(default, deserialize_with = "values::payload_size")]
     #[schemars(with = "Option<Quantity>")]
@@ -126,7 +128,7 @@ settings! {
     /// The topics of a subscriber: `own` (one topic each), `all`, or `shared` (each message goes to one of the subscribers).
     #[serde(default, deserialize_with = "values::subscription")]
     #[schemars(with = "Option<String>")]
-    subscription: Subscription,
+    subscription: SubscribedTopics,
     /// Publish from a thread for each publisher, with a connection each (`own`) or one behind a mutex (`shared`).
     #[serde(default, deserialize_with = "values::handles")]
     #[schemars(with = "Option<String>")]
@@ -185,17 +187,17 @@ settings! {
 
 impl ScenarioSettings {
     /// The request that these settings mean; what they say nothing about is that of `rest`, or a default.
-    pub fn request(&self, rest: &Request) -> Request {
+    pub fn request(&self, rest: &RunRequest) -> RunRequest {
         let own = self.clone();
         let mut chosen = self.chosen();
         chosen.extend(rest.chosen.clone());
         let links = self.links();
-        let mut request = Request {
+        let mut request = RunRequest {
             name: own.name,
             chosen,
             measure: own.measure.unwrap_or_default(),
             on: own.on.unwrap_or_default(),
-            payload: own.payload.unwrap_or_else(|| vec![Payload::Bytes(64)]),
+            payload: own.payload.unwrap_or_else(|| vec![PayloadSizes::Bytes(64)]),
             max_payload: own.max_payload,
             rates: own.rate.unwrap_or_default(),
             saturation: own.saturation.unwrap_or_default(),
@@ -213,8 +215,8 @@ impl ScenarioSettings {
         let workloads = &mut request.workloads;
         workloads.broker = own.broker.unwrap_or_default();
         workloads.set = own.set.unwrap_or_default();
-        let one = Topology::default();
-        workloads.topology = Topology {
+        let one = WorkloadTopology::default();
+        workloads.topology = WorkloadTopology {
             publishers: own.publishers.unwrap_or(one.publishers),
             subscribers: own.subscribers.unwrap_or(one.subscribers),
             topics: own.topics.unwrap_or(one.topics),
@@ -240,7 +242,7 @@ impl ScenarioSettings {
 
     /// About how many trials there are for each middleware and broker: without and with those of a search.
     pub fn trials(&self) -> (usize, usize) {
-        let request = self.request(&Request::default());
+        let request = self.request(&RunRequest::default());
         let payloads: usize = request
             .payload
             .iter()

@@ -1,14 +1,14 @@
 //! The values of settings as text: as a scenario file or the command line would have them.
 
-use crate::payload::Payload;
+use crate::payload::PayloadSizes;
 use crate::request::{Measure, TruthCheck};
 use std::time::Duration;
 use wirelap_contract::topology::name;
-use wirelap_contract::{Handles, LinkReliability, LinkTransport, Subscription};
+use wirelap_contract::{Handles, LinkReliability, LinkTransport, SubscribedTopics};
 use wirelap_session::Sampling;
 
 /// A value as text.
-pub trait Shown {
+pub trait AsText {
     /// The text.
     fn shown(&self) -> String;
 }
@@ -16,7 +16,7 @@ pub trait Shown {
 /// Values whose text is that of `Display`.
 macro_rules! displayed {
     ($($type:ty),*) => {$(
-        impl Shown for $type {
+        impl AsText for $type {
             fn shown(&self) -> String {
                 self.to_string()
             }
@@ -26,52 +26,52 @@ macro_rules! displayed {
 
 displayed!(String, bool, u8, u16, u32, u64, usize, f64);
 
-impl Shown for Duration {
+impl AsText for Duration {
     fn shown(&self) -> String {
         humantime::format_duration(*self).to_string()
     }
 }
 
-impl<T: Shown> Shown for Vec<T> {
+impl<T: AsText> AsText for Vec<T> {
     fn shown(&self) -> String {
-        self.iter().map(Shown::shown).collect::<Vec<_>>().join(",")
+        self.iter().map(AsText::shown).collect::<Vec<_>>().join(",")
     }
 }
 
-impl Shown for (String, String) {
+impl AsText for (String, String) {
     fn shown(&self) -> String {
         format!("{}={}", self.0, self.1)
     }
 }
 
-impl Shown for [String; 2] {
+impl AsText for [String; 2] {
     fn shown(&self) -> String {
         self.join(" / ")
     }
 }
 
-impl Shown for Subscription {
+impl AsText for SubscribedTopics {
     fn shown(&self) -> String {
         name(self)
     }
 }
 
-impl Shown for Handles {
+impl AsText for Handles {
     fn shown(&self) -> String {
         name(self)
     }
 }
 
-impl Shown for Payload {
+impl AsText for PayloadSizes {
     fn shown(&self) -> String {
         match self {
-            Payload::Bytes(size) => size.to_string(),
-            Payload::PowersOfTwo { first, last } => format!("{first}..{last}"),
+            PayloadSizes::Bytes(size) => size.to_string(),
+            PayloadSizes::PowersOfTwo { first, last } => format!("{first}..{last}"),
         }
     }
 }
 
-impl Shown for Measure {
+impl AsText for Measure {
     fn shown(&self) -> String {
         match self {
             Measure::Latency => "latency",
@@ -82,19 +82,19 @@ impl Shown for Measure {
     }
 }
 
-impl Shown for LinkTransport {
+impl AsText for LinkTransport {
     fn shown(&self) -> String {
         name(self)
     }
 }
 
-impl Shown for LinkReliability {
+impl AsText for LinkReliability {
     fn shown(&self) -> String {
         name(self)
     }
 }
 
-impl Shown for Sampling {
+impl AsText for Sampling {
     fn shown(&self) -> String {
         match self {
             Sampling::Off => "off".into(),
@@ -103,7 +103,7 @@ impl Shown for Sampling {
     }
 }
 
-impl Shown for TruthCheck {
+impl AsText for TruthCheck {
     fn shown(&self) -> String {
         match self {
             TruthCheck::Auto => "auto",

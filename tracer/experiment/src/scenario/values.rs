@@ -1,6 +1,6 @@
 //! The values in scenario files. Each error is the part of a sentence after the setting's name.
 
-use crate::payload::Payload;
+use crate::payload::PayloadSizes;
 use crate::quantity;
 use crate::request::{Measure, TruthCheck};
 use serde::de::Error;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use std::time::Duration;
 use toml::Value;
 use wirelap_contract::topology::choices;
-use wirelap_contract::{Handles, LinkReliability, LinkTransport, Subscription};
+use wirelap_contract::{Handles, LinkReliability, LinkTransport, SubscribedTopics};
 use wirelap_session::Sampling;
 
 /// Deserializes a value by a function of it.
@@ -39,7 +39,7 @@ readers! {
     /// One name, or several.
     words: Vec<String> = |value| list(value, word);
     /// Payload sizes and ranges of them.
-    payload: Vec<Payload> = |value| list(value, |item| quantity::payload(&number_or_text(item)?));
+    payload: Vec<PayloadSizes> = |value| list(value, |item| quantity::payload(&number_or_text(item)?));
     /// A payload size.
     payload_size: usize = |value| quantity::payload_size(&number_or_text(value)?);
     /// A number of bytes.
@@ -76,7 +76,7 @@ readers! {
     /// A number of clients or topics.
     clients: u32 = |value| whole(value, 1, 10_000_000);
     /// The topics of a subscriber.
-    subscription: Subscription = |value| choice(value, &choices());
+    subscription: SubscribedTopics = |value| choice(value, &choices());
     /// The connections of publishers in threads of their own.
     handles: Handles = |value| choice(value, &choices());
     /// Two texts.

@@ -12,20 +12,24 @@ const FIRST_BLOCK: u64 = 64;
 /// The one-way latency of successive messages, in blocks of as many messages each. Neighbours resemble each other, so a
 /// comparison draws whole blocks and not single messages.
 #[derive(Clone, Debug)]
-pub struct Blocks {
+pub struct LatencyBlocks {
     done: Vec<Samples>,
     open: Samples,
     /// Messages in a block. Doubled when there are too many blocks.
     length: u64,
 }
 
-impl Default for Blocks {
-    fn default() -> Blocks {
-        Blocks { done: Vec::with_capacity(MAX_BLOCKS), open: Samples::new(), length: FIRST_BLOCK }
+impl Default for LatencyBlocks {
+    fn default() -> LatencyBlocks {
+        LatencyBlocks {
+            done: Vec::with_capacity(MAX_BLOCKS),
+            open: Samples::new(),
+            length: FIRST_BLOCK,
+        }
     }
 }
 
-impl Blocks {
+impl LatencyBlocks {
     /// Adds the next message's latency.
     pub fn add(&mut self, time: Nanos) {
         self.open.add(time);
@@ -55,7 +59,7 @@ mod tests {
 
     #[test]
     fn blocks_are_of_successive_messages_and_of_equal_length() {
-        let mut blocks = Blocks::default();
+        let mut blocks = LatencyBlocks::default();
         for n in 1..=10_000 {
             blocks.add(Nanos(n));
         }
@@ -70,9 +74,9 @@ mod tests {
 
     #[test]
     fn few_messages_are_one_block() {
-        let mut blocks = Blocks::default();
+        let mut blocks = LatencyBlocks::default();
         blocks.add(Nanos(7));
         assert_eq!(blocks.iter().map(Samples::count).collect::<Vec<_>>(), [1]);
-        assert_eq!(Blocks::default().iter().count(), 0);
+        assert_eq!(LatencyBlocks::default().iter().count(), 0);
     }
 }

@@ -1,11 +1,11 @@
 //! The messages of a row that are kept whole until the next snapshot.
 
-use crate::messages::{Message, MessageFate};
+use crate::messages::{KeptMessage, MessageFate};
 use wirelap_events::{Nanos, Saturate};
 
 /// Number of messages of each kind that a row keeps.
 #[derive(Clone, Copy, Debug)]
-pub struct Quota {
+pub struct MessageQuota {
     /// The slowest, beside the first ones.
     slowest: usize,
     /// The first ones, which follow each other.
@@ -14,12 +14,12 @@ pub struct Quota {
     others: usize,
 }
 
-impl Quota {
+impl MessageQuota {
     /// The share of one of so many rows in so many messages.
-    pub fn of(messages: usize, rows: usize) -> Quota {
+    pub fn of(messages: usize, rows: usize) -> MessageQuota {
         let each = messages.checked_div(rows).unwrap_or(messages);
         let part = |divisor: usize, most| each.checked_div(divisor).unwrap_or(1).clamp(1, most);
-        Quota { slowest: part(4, 16), first: part(2, 32), others: part(8, 16) }
+        MessageQuota { slowest: part(4, 16), first: part(2, 32), others: part(8, 16) }
     }
 }
 
@@ -30,18 +30,18 @@ const REPLACED: u64 = 64;
 /// The messages of a row that are kept whole until the next snapshot. Each is in one list.
 #[derive(Debug, Default)]
 pub struct KeptMessages {
-    slowest: Vec<Message>,
+    slowest: Vec<KeptMessage>,
     /// The least latency among `slowest`.
     least: Nanos,
     replaced: u64,
-    first: Vec<Message>,
-    undelivered: Vec<Message>,
-    aside: Vec<Message>,
+    first: Vec<KeptMessage>,
+    undelivered: Vec<KeptMessage>,
+    aside: Vec<KeptMessage>,
 }
 
 impl KeptMessages {
     /// True if there is a place for a message that is in no latency.
-    pub fn has_place_for_others(&self, quota: Quota) -> bool {
+    pub fn has_place_for_others(&self, quota: MessageQuota) -> bool {
         self.aside.len() < quota.others || self.undelivered.len() < quota.others
     }
 
@@ -49,8 +49,8 @@ impl KeptMessages {
     pub fn add_other(
         &mut self,
         fate: MessageFate,
-        quota: Quota,
-        message: impl FnOnce() -> Message,
+        quota: MessageQuota,
+        message: impl FnOnce() -> KeptMessage,
     ) -> bool {
         let list = if fate == MessageFate::Aside { &mut self.aside } else { &mut self.undelivered };
         let has_place = list.len() < quota.others;
@@ -65,9 +65,9 @@ impl KeptMessages {
     pub fn add(
         &mut self,
         one_way: Nanos,
-        quota: Quota,
+        quota: MessageQuota,
         has_room: bool,
-        message: impl FnOnce() -> Message,
+        message: impl FnOnce() -> KeptMessage,
     ) -> bool {
         if has_room && self.first.len() < quota.first {
             self.first.push(message());
@@ -97,7 +97,7 @@ impl KeptMessages {
     }
 
     /// Takes all messages out.
-    pub fn take(&mut self, out: &mut Vec<Message>) {
+    pub fn take(&mut self, out: &mut Vec<KeptMessage>) {
         (self.least, self.replaced) = (Nanos(0), 0);
         for list in [&mut self.slowest, &mut self.first, &mut self.undelivered, &mut self.aside] {
             out.append(list);

@@ -8,9 +8,9 @@
 mod kept;
 mod row;
 
-use crate::messages::{Message, MessageFate};
+use crate::messages::{KeptMessage, MessageFate};
 use crate::slice::{Slice, Update};
-use kept::Quota;
+use kept::MessageQuota;
 use row::RowCollector;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
@@ -30,7 +30,7 @@ const TOPICS: usize = 65_536;
 /// out, it keeps gathering, in bounded memory, and hands out everything with a later snapshot. Once nobody can take anything any more, it
 /// gathers nothing.
 #[derive(Debug)]
-pub struct Collector {
+pub struct DeliveryCollector {
     out: SyncSender<Update>,
     is_closed: bool,
     from: Nanos,
@@ -38,25 +38,25 @@ pub struct Collector {
     /// Number of messages that are kept since the last snapshot; `most` is the number that all rows may keep.
     messages: usize,
     most: usize,
-    quota: Quota,
+    quota: MessageQuota,
     topics: Vec<(TopicId, Box<str>)>,
     named: FxHashSet<TopicId>,
     /// The slice that nobody took.
     waiting: Option<Slice>,
 }
 
-impl Collector {
+impl DeliveryCollector {
     /// A collector, and where its updates can be taken; at most `waiting` wait there.
-    pub fn new(waiting: usize) -> (Collector, Receiver<Update>) {
+    pub fn new(waiting: usize) -> (DeliveryCollector, Receiver<Update>) {
         let (out, updates) = sync_channel(waiting);
-        let collector = Collector {
+        let collector = DeliveryCollector {
             out,
             is_closed: false,
             from: Nanos(0),
             rows: FxHashMap::default(),
             messages: 0,
             most: MESSAGES,
-            quota: Quota::of(MESSAGES, 1),
+            quota: MessageQuota::of(MESSAGES, 1),
             topics: Vec::new(),
             named: FxHashSet::default(),
             waiting: None,
@@ -66,8 +66,8 @@ impl Collector {
 
     /// The same collector, which hands out figures alone: no messages and no names of topics.
     #[must_use]
-    pub fn of_figures(self) -> Collector {
-        Collector { most: 0, ..self }
+    pub fn of_figures(self) -> DeliveryCollector {
+        DeliveryCollector { most: 0, ..self }
     }
 
     /// Adds a delivery to its row, and keeps it whole if there is a place for it.
@@ -78,7 +78,7 @@ impl Collector {
         }
         let row = self.rows.entry(delivery.group).or_default();
         let one_way = delivery.one_way();
-        let message = || Message { delivery: Arc::new(delivery.clone()), one_way, cause, fate };
+        let message = || KeptMessage { delivery: Arc::new(delivery.clone()), one_way, cause, fate };
         let has_room = self.messages < self.most;
         let is_kept = match (fate, one_way) {
             (MessageFate::Delivered, Some(one_way)) => {
@@ -101,14 +101,14 @@ impl Collector {
         rows.sort_unstable_by_key(|row| row.group);
         in_order(&mut messages);
         self.messages = 0;
-        self.quota = Quota::of(MESSAGES, rows.len());
+        self.quota = MessageQuota::of(MESSAGES, rows.len());
         let from = std::mem::replace(&mut self.from, to);
         Slice { from, to, rows, messages, topics: std::mem::take(&mut self.topics) }
     }
 }
 
 /// Messages are added in the order in which they ended, so that the latest are the last.
-fn in_order(messages: &mut [Message]) {
+fn in_order(messages: &mut [KeptMessage]) {
     messages.sort_by_key(|message| (message.ended(), message.delivery.message));
 }
 
@@ -118,7 +118,7 @@ fn wait_longer(mut older: Slice, newer: Slice) -> Slice {
     older.topics.extend(newer.topics);
     older.messages.extend(newer.messages);
     if older.messages.len() > MESSAGES {
-        let time = |message: &Message| message.one_way.unwrap_or(Nanos(u64::MAX));
+        let time = |message: &KeptMessage| message.one_way.unwrap_or(Nanos(u64::MAX));
         older.messages.sort_by_key(|message| Reverse(time(message)));
         older.messages.truncate(MESSAGES);
         in_order(&mut older.messages);
@@ -126,7 +126,7 @@ fn wait_longer(mut older: Slice, newer: Slice) -> Slice {
     older
 }
 
-impl DeliverySink for Collector {
+impl DeliverySink for DeliveryCollector {
     fn delivery(&mut self, delivery: &Delivery) {
         self.judged(delivery, None);
     }

@@ -1,7 +1,7 @@
 //! An entry of the log.
 
 use wirelap_correlate::{Reliability, Severity, VerdictKind};
-use wirelap_events::{GroupId, Losses, Nanos, Pid};
+use wirelap_events::{EventLosses, GroupId, Nanos, Pid};
 
 /// Something that has happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +30,7 @@ pub enum LogEvent {
     /// A verdict holds no more.
     VerdictEnded(VerdictKind),
     /// So many events were lost in the four seconds from the time of the entry on.
-    EventsLost(Losses),
+    EventsLost(EventLosses),
     /// A row can be trusted more or less than before.
     Trust(Reliability),
     /// So many messages ought to have arrived and have not.

@@ -17,7 +17,7 @@ use row::{RowState, name};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use wirelap_correlate::Snapshot;
-use wirelap_events::{GroupId, Losses, Nanos};
+use wirelap_events::{EventLosses, GroupId, Nanos};
 
 /// The most entries that are kept.
 const ENTRIES: usize = 10_000;
@@ -26,13 +26,13 @@ const ONE_LOSS: Nanos = Nanos(4_000_000_000);
 
 /// The events of a session, in order; the oldest entries go.
 #[derive(Clone, Debug, Default)]
-pub struct Log {
+pub struct EventLog {
     entries: VecDeque<LogEntry>,
     rows: FxHashMap<GroupId, RowState>,
     forgotten: u64,
 }
 
-impl Log {
+impl EventLog {
     /// The entries, the newest first.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &LogEntry> + '_ {
         self.entries.iter().rev()
@@ -69,7 +69,7 @@ impl Log {
     }
 
     /// Adds a loss of events: to the entry of the last one, if that is recent.
-    fn lost(&mut self, more: Losses, at: Nanos) {
+    fn lost(&mut self, more: EventLosses, at: Nanos) {
         if more.events == 0 {
             return;
         }

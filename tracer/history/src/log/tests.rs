@@ -3,7 +3,7 @@
 use super::*;
 use wirelap_correlate::{Group, Reliability, Severity, VerdictKind};
 use wirelap_correlate::{Overdue, Period, Verdict, Whereabouts};
-use wirelap_events::{Losses, Pid};
+use wirelap_events::{EventLosses, Pid};
 
 fn snapshot(ms: u64, delivered: u64) -> Snapshot {
     let mut group = Group { id: GroupId(7), middleware: "mqtt".into(), ..Group::default() };
@@ -12,7 +12,7 @@ fn snapshot(ms: u64, delivered: u64) -> Snapshot {
 }
 
 fn events(snapshots: &[Snapshot]) -> Vec<LogEvent> {
-    let mut log = Log::default();
+    let mut log = EventLog::default();
     let mut before = Snapshot::default();
     for snapshot in snapshots {
         log.compare(&before, snapshot);
@@ -34,7 +34,7 @@ fn a_row_appears_falls_silent_and_speaks_again() {
 }
 
 fn lost_to_the_ring(events: u64) -> LogEvent {
-    LogEvent::EventsLost(Losses { events, ..Losses::default() })
+    LogEvent::EventsLost(EventLosses { events, ..EventLosses::default() })
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_process_ends_once_and_its_row_is_named_after_its_server() {
     let (role, comm) = (String::new(), String::new());
     let gone = LogEvent::ProcessGone { role, comm, pid: Pid(1) };
     assert_eq!(events(&all), [LogEvent::RowAppeared, gone]);
-    let mut log = Log::default();
+    let mut log = EventLog::default();
     log.compare(&Snapshot::default(), &all[0]);
     let row = log.iter().next().and_then(|entry| entry.row.clone());
     assert_eq!(row.unwrap().1, "mqtt 127.0.0.1:1883");
@@ -136,7 +136,7 @@ fn a_process_ends_once_and_its_row_is_named_after_its_server() {
 
 #[test]
 fn the_log_is_bounded() {
-    let mut log = Log::default();
+    let mut log = EventLog::default();
     for at in 0..25_000u64 {
         log.push(LogEntry { at: Nanos(at), row: None, event: lost_to_the_ring(1) });
     }

@@ -1,12 +1,12 @@
 //! The deliveries of all rows in one interval of time, packed.
 
-use super::packed::{Reader, Writer};
+use super::packed::{PackedReader, PackedWriter};
 use crate::slice::{RowSlice, SegmentSlice};
 use wirelap_events::{GroupId, Nanos, Segment};
 
 /// The deliveries of all rows in one interval of time.
 #[derive(Clone, Debug)]
-pub struct Block {
+pub struct TimelineBlock {
     /// The interval's beginning.
     pub from: Nanos,
     /// The interval's end.
@@ -16,20 +16,20 @@ pub struct Block {
     bytes: Box<[u8]>,
 }
 
-impl Block {
+impl TimelineBlock {
     /// Packs what rows delivered; these are in the order of their ids.
     pub fn pack<'a>(
         from: Nanos,
         to: Nanos,
         rows: impl IntoIterator<Item = (GroupId, &'a RowSlice)>,
-    ) -> Block {
-        let mut writer = Writer::default();
+    ) -> TimelineBlock {
+        let mut writer = PackedWriter::default();
         let mut ends = Vec::new();
         for (group, row) in rows {
             write(&mut writer, row);
             ends.push((group, u32::try_from(writer.len()).unwrap_or(u32::MAX)));
         }
-        Block { from, to, rows: ends.into(), bytes: writer.finish() }
+        TimelineBlock { from, to, rows: ends.into(), bytes: writer.finish() }
     }
 
     /// The deliveries of each row, by the rows' ids.
@@ -46,18 +46,18 @@ impl Block {
     /// The memory that it takes, in bytes.
     pub fn memory(&self) -> usize {
         let rows = size_of_val(&*self.rows);
-        size_of::<Block>().saturating_add(rows).saturating_add(self.bytes.len())
+        size_of::<TimelineBlock>().saturating_add(rows).saturating_add(self.bytes.len())
     }
 
     /// Reads from where a row begins.
-    fn reader(&self, row: usize) -> Reader<'_> {
+    fn reader(&self, row: usize) -> PackedReader<'_> {
         let before = row.checked_sub(1).and_then(|before| self.rows.get(before));
         let begin = before.map_or(0, |(_, end)| usize::try_from(*end).unwrap_or(usize::MAX));
-        Reader::new(self.bytes.get(begin..).unwrap_or_default())
+        PackedReader::new(self.bytes.get(begin..).unwrap_or_default())
     }
 }
 
-fn write(writer: &mut Writer, row: &RowSlice) {
+fn write(writer: &mut PackedWriter, row: &RowSlice) {
     writer.number(row.payload_bytes);
     for bins in row.bins() {
         writer.bins(bins);
@@ -72,7 +72,7 @@ fn write(writer: &mut Writer, row: &RowSlice) {
     }
 }
 
-fn read(group: GroupId, mut reader: Reader<'_>) -> RowSlice {
+fn read(group: GroupId, mut reader: PackedReader<'_>) -> RowSlice {
     let mut row = RowSlice {
         group,
         payload_bytes: reader.number(),

@@ -14,7 +14,7 @@
 mod block;
 mod packed;
 
-pub use block::Block;
+pub use block::TimelineBlock;
 
 use crate::slice::RowSlice;
 use crate::united::United;
@@ -45,16 +45,16 @@ const COARSE: usize = 2;
 
 /// The past as blocks that follow each other.
 #[derive(Clone, Debug, Default)]
-pub struct Timeline {
+pub struct BlockTimeline {
     /// The blocks of each level of [`LEVELS`], the oldest first.
-    levels: [VecDeque<Block>; LEVELS.len()],
+    levels: [VecDeque<TimelineBlock>; LEVELS.len()],
     /// The bytes of each level.
     memory: [usize; LEVELS.len()],
 }
 
-impl Timeline {
+impl BlockTimeline {
     /// Adds the newest block.
-    pub fn push(&mut self, block: Block) {
+    pub fn push(&mut self, block: TimelineBlock) {
         self.push_to(0, block);
     }
 
@@ -98,7 +98,7 @@ impl Timeline {
         let Some(Level { length, .. }) = LEVELS.get(older) else { return };
         // Blocks end at multiples of their length, so that columns of a second have a second each.
         let part_of = |at: Nanos| at.0.checked_div(length.0);
-        let is_same = |last: &Block| {
+        let is_same = |last: &TimelineBlock| {
             part_of(last.from) == part_of(block.from)
                 && last.to == block.from
                 && !starts.contains(&block.from)
@@ -106,22 +106,22 @@ impl Timeline {
         let last = self.levels.get(older).and_then(VecDeque::back);
         let last =
             if last.is_some_and(is_same) { self.pop(older, VecDeque::pop_back) } else { None };
-        let blocks: Vec<Block> = last.into_iter().chain([block]).collect();
+        let blocks: Vec<TimelineBlock> = last.into_iter().chain([block]).collect();
         self.push_to(older, together(&blocks, older >= COARSE, united));
     }
 
     fn pop(
         &mut self,
         level: usize,
-        pop: fn(&mut VecDeque<Block>) -> Option<Block>,
-    ) -> Option<Block> {
+        pop: fn(&mut VecDeque<TimelineBlock>) -> Option<TimelineBlock>,
+    ) -> Option<TimelineBlock> {
         let block = pop(self.levels.get_mut(level)?)?;
         let memory = self.memory.get_mut(level)?;
         *memory = memory.saturating_sub(block.memory());
         Some(block)
     }
 
-    fn push_to(&mut self, level: usize, block: Block) {
+    fn push_to(&mut self, level: usize, block: TimelineBlock) {
         let (levels, memory) = (self.levels.get_mut(level), self.memory.get_mut(level));
         if let (Some(blocks), Some(memory)) = (levels, memory) {
             *memory = memory.saturating_add(block.memory());
@@ -130,12 +130,12 @@ impl Timeline {
     }
 
     /// All blocks, the oldest first.
-    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+    pub fn blocks(&self) -> impl Iterator<Item = &TimelineBlock> {
         self.blocks_from(Nanos(0))
     }
 
     /// The blocks that begin at a time or later, the oldest first.
-    pub fn blocks_from(&self, from: Nanos) -> impl Iterator<Item = &Block> {
+    pub fn blocks_from(&self, from: Nanos) -> impl Iterator<Item = &TimelineBlock> {
         self.levels.iter().rev().flat_map(move |blocks| {
             blocks.range(blocks.partition_point(|block| block.from < from)..)
         })
@@ -148,9 +148,9 @@ impl Timeline {
 }
 
 /// Several blocks as one.
-fn together(blocks: &[Block], is_coarse: bool, united: &United) -> Block {
+fn together(blocks: &[TimelineBlock], is_coarse: bool, united: &United) -> TimelineBlock {
     let mut rows: BTreeMap<GroupId, RowSlice> = BTreeMap::new();
-    for mut row in blocks.iter().flat_map(Block::rows) {
+    for mut row in blocks.iter().flat_map(TimelineBlock::rows) {
         if is_coarse {
             row.forget_segment_times();
         }
@@ -158,7 +158,7 @@ fn together(blocks: &[Block], is_coarse: bool, united: &United) -> Block {
     }
     let from = blocks.first().map_or(Nanos(0), |block| block.from);
     let to = blocks.last().map_or(from, |block| block.to);
-    Block::pack(from, to, rows.iter().map(|(group, row)| (*group, row)))
+    TimelineBlock::pack(from, to, rows.iter().map(|(group, row)| (*group, row)))
 }
 
 #[cfg(test)]
@@ -167,19 +167,19 @@ mod tests {
 
     const QUARTER: Nanos = Nanos::from_millis(250);
 
-    fn filled(slices: u64, bytes: usize) -> Timeline {
-        let mut timeline = Timeline::default();
+    fn filled(slices: u64, bytes: usize) -> BlockTimeline {
+        let mut timeline = BlockTimeline::default();
         for number in 0..slices {
             let mut row = RowSlice::default();
             row.one_way.add(1_000 + number % 100);
             let (from, to) = (QUARTER * number, QUARTER * (number + 1));
-            timeline.push(Block::pack(from, to, [(GroupId(1), &row)]));
+            timeline.push(TimelineBlock::pack(from, to, [(GroupId(1), &row)]));
             timeline.age(to, &[to - MINUTE], bytes, &United::default());
         }
         timeline
     }
 
-    fn count(timeline: &Timeline) -> u64 {
+    fn count(timeline: &BlockTimeline) -> u64 {
         timeline.blocks().filter_map(|block| block.row(GroupId(1))).map(|row| row.matched()).sum()
     }
 

@@ -4,11 +4,11 @@ use crate::bins::Bins;
 
 /// Writes numbers, each as its 7-bit groups from the lowest on, all but the last with the highest bit set.
 #[derive(Debug, Default)]
-pub struct Writer {
+pub struct PackedWriter {
     bytes: Vec<u8>,
 }
 
-impl Writer {
+impl PackedWriter {
     /// The number of bytes so far.
     pub fn len(&self) -> usize {
         self.bytes.len()
@@ -47,16 +47,16 @@ impl Writer {
     }
 }
 
-/// Reads what a [`Writer`] wrote. Behind the end, everything is 0.
+/// Reads what a [`PackedWriter`] wrote. Behind the end, everything is 0.
 #[derive(Clone, Debug)]
-pub struct Reader<'a> {
+pub struct PackedReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PackedReader<'a> {
     /// Reads from the first byte on.
-    pub fn new(bytes: &'a [u8]) -> Reader<'a> {
-        Reader { rest: bytes }
+    pub fn new(bytes: &'a [u8]) -> PackedReader<'a> {
+        PackedReader { rest: bytes }
     }
 
     /// A number.
@@ -111,14 +111,14 @@ mod tests {
         #[test]
         fn what_is_read_is_what_was_written(numbers: Vec<u64>, values: Vec<u64>, cut in 0u32..64) {
             let bins: Bins = values.iter().map(|value| value >> cut).collect();
-            let mut writer = Writer::default();
+            let mut writer = PackedWriter::default();
             for &number in &numbers {
                 writer.number(number);
             }
             writer.bins(&bins);
             writer.number(7);
             let bytes = writer.finish();
-            let mut reader = Reader::new(&bytes);
+            let mut reader = PackedReader::new(&bytes);
             for number in numbers {
                 prop_assert_eq!(reader.number(), number);
             }
@@ -128,7 +128,7 @@ mod tests {
 
         #[test]
         fn any_bytes_can_be_read(bytes: Vec<u8>) {
-            let mut reader = Reader::new(&bytes);
+            let mut reader = PackedReader::new(&bytes);
             reader.bins();
             reader.small::<u8>();
             reader.number();
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn bins_take_few_bytes() {
-        let mut writer = Writer::default();
+        let mut writer = PackedWriter::default();
         writer.bins(&(0..50u64).map(|n| 1_000_000 + n * 20_000).collect());
         assert!(writer.len() < 90, "{}", writer.len());
     }

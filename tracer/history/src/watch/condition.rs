@@ -3,10 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
+use strum::{IntoStaticStr, VariantArray};
 use wirelap_compare::Metric;
 use wirelap_compare::criterion::{Beyond, concerns, of_middleware, sides};
 use wirelap_correlate::Group;
 use wirelap_events::Nanos;
+use wirelap_events::all_variants;
 
 /// A figure of the last second of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +53,8 @@ impl Figure {
 }
 
 /// Something that happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Happening {
     /// A verdict begins to hold.
     Verdict,
@@ -66,28 +69,16 @@ pub enum Happening {
 }
 
 impl Happening {
-    const ALL: [Happening; 5] = [
-        Happening::Verdict,
-        Happening::Loss,
-        Happening::Overdue,
-        Happening::Silent,
-        Happening::Ended,
-    ];
+    const ALL: [Happening; Happening::VARIANTS.len()] = all_variants();
 
-    const fn word(self) -> &'static str {
-        match self {
-            Happening::Verdict => "verdict",
-            Happening::Loss => "loss",
-            Happening::Overdue => "overdue",
-            Happening::Silent => "silent",
-            Happening::Ended => "ended",
-        }
+    fn word(self) -> &'static str {
+        self.into()
     }
 }
 
 /// The subject of a condition.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Subject {
+pub enum ConditionSubject {
     /// A figure is above or below a limit.
     Figure {
         /// The figure.
@@ -109,7 +100,7 @@ pub struct Condition {
     /// Only rows of this middleware, or with this label (`mqtt/mosquitto`); `None` for all.
     pub middleware: Option<String>,
     /// The figure or event that the condition is about.
-    pub subject: Subject,
+    pub subject: ConditionSubject,
 }
 
 impl Condition {
@@ -125,7 +116,9 @@ impl Condition {
     /// A value of its figure, for people.
     pub fn show(&self, value: f64) -> String {
         match self.subject {
-            Subject::Figure { figure: Figure::Throughput, .. } => format!("{value:.1} msg/s"),
+            ConditionSubject::Figure { figure: Figure::Throughput, .. } => {
+                format!("{value:.1} msg/s")
+            }
             _ => Nanos::from_f64(value).to_string(),
         }
     }
@@ -137,8 +130,8 @@ impl fmt::Display for Condition {
         if let Some(middleware) = &self.middleware {
             write!(f, "{middleware}:")?;
         }
-        let Subject::Figure { figure, beyond, limit, lasting } = self.subject else {
-            let Subject::Happening(happening) = self.subject else { return Ok(()) };
+        let ConditionSubject::Figure { figure, beyond, limit, lasting } = self.subject else {
+            let ConditionSubject::Happening(happening) = self.subject else { return Ok(()) };
             return f.write_str(happening.word());
         };
         write!(f, "{}{beyond}", figure.short())?;
@@ -185,7 +178,7 @@ fn parse(text: &str) -> Option<Condition> {
     if let Some(happening) = Happening::ALL.into_iter().find(|one| one.word() == word) {
         // Nobody knows whose events were lost.
         let is_of_row = happening != Happening::Loss || middleware.is_none();
-        let subject = Subject::Happening(happening);
+        let subject = ConditionSubject::Happening(happening);
         return is_of_row.then_some(Condition { middleware, subject });
     }
     let (rest, lasting) = match rest.split_once(" for ") {
@@ -196,7 +189,10 @@ fn parse(text: &str) -> Option<Condition> {
     let figure = Figure::ALL.into_iter().find(|figure| figure.short() == name)?;
     let limit = figure.limit(limit)?;
     let lasting = Nanos(u64::try_from(lasting.as_nanos()).unwrap_or(u64::MAX));
-    Some(Condition { middleware, subject: Subject::Figure { figure, beyond, limit, lasting } })
+    Some(Condition {
+        middleware,
+        subject: ConditionSubject::Figure { figure, beyond, limit, lasting },
+    })
 }
 
 #[cfg(test)]

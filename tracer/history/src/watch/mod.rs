@@ -10,6 +10,6 @@ mod condition;
 mod schedule;
 mod watcher;
 
-pub use condition::{Condition, Figure, Happening, Subject};
-pub use schedule::Schedule;
-pub use watcher::{Evidence, Finding, Watcher};
+pub use condition::{Condition, ConditionSubject, Figure, Happening};
+pub use schedule::FlightSchedule;
+pub use watcher::{ConditionEvidence, MetCondition, Watcher};

@@ -12,7 +12,7 @@ use wirelap_events::{Nanos, Saturate};
 /// A condition is written some time after it began to hold, so that what follows is in the file; and not before as much time has passed since
 /// the last file as is kept. By then it is still kept, so two files never have the same events and nothing is left out between them.
 #[derive(Debug)]
-pub struct Schedule {
+pub struct FlightSchedule {
     keep: Nanos,
     after: Nanos,
     /// Number of times that it may still be written because of conditions.
@@ -24,11 +24,11 @@ pub struct Schedule {
     ignored: u64,
 }
 
-impl Schedule {
+impl FlightSchedule {
     /// Nothing is due. `keep`: how much time is kept; `after`: how long to wait for what follows; `most`: how many times it is written
     /// because of conditions.
-    pub fn new(keep: Nanos, after: Nanos, most: u32) -> Schedule {
-        Schedule { keep, after, left: most, last: None, due: None, ignored: 0 }
+    pub fn new(keep: Nanos, after: Nanos, most: u32) -> FlightSchedule {
+        FlightSchedule { keep, after, left: most, last: None, due: None, ignored: 0 }
     }
 
     /// A condition has begun to hold at a time.
@@ -94,8 +94,8 @@ mod tests {
         Nanos(second * SECOND)
     }
 
-    fn schedule(most: u32) -> Schedule {
-        Schedule::new(at(60), at(5), most)
+    fn schedule(most: u32) -> FlightSchedule {
+        FlightSchedule::new(at(60), at(5), most)
     }
 
     #[test]

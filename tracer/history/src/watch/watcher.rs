@@ -1,7 +1,7 @@
 //! Detection of conditions that have begun to hold.
 
-use super::condition::{Condition, Figure, Happening, Subject};
-use crate::log::{Log, LogEvent};
+use super::condition::{Condition, ConditionSubject, Figure, Happening};
+use crate::log::{EventLog, LogEvent};
 use crate::slice::{RowSlice, Slice, Update};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
@@ -15,7 +15,7 @@ const WINDOW: Nanos = Nanos(1_000_000_000);
 
 /// That a condition has begun to hold, or has lasted long enough.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Finding {
+pub struct MetCondition {
     /// The condition.
     pub condition: Condition,
     /// The middleware, the broker and the address of the row; `None` if it concerns no single row.
@@ -23,12 +23,12 @@ pub struct Finding {
     /// The time at which it was found.
     pub at: Nanos,
     /// By what.
-    pub evidence: Evidence,
+    pub evidence: ConditionEvidence,
 }
 
 /// By what it was found that a condition holds.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Evidence {
+pub enum ConditionEvidence {
     /// The value of the figure: nanoseconds, or messages a second.
     Value(f64),
     /// The event that has happened.
@@ -54,7 +54,7 @@ pub struct Watcher {
     /// The time at which each row was seen first.
     first: FxHashMap<GroupId, Nanos>,
     latest: Arc<Snapshot>,
-    log: Log,
+    log: EventLog,
 }
 
 impl Watcher {
@@ -66,12 +66,12 @@ impl Watcher {
             slices: VecDeque::new(),
             first: FxHashMap::default(),
             latest: Arc::default(),
-            log: Log::default(),
+            log: EventLog::default(),
         }
     }
 
     /// Takes in an update. Returns what has begun to hold.
-    pub fn update(&mut self, update: Update) -> Vec<Finding> {
+    pub fn update(&mut self, update: Update) -> Vec<MetCondition> {
         let Update { snapshot, slice } = update;
         let mut found = self.happenings(&snapshot);
         let from = snapshot.at - WINDOW;
@@ -96,8 +96,8 @@ impl Watcher {
     }
 
     /// Findings of the conditions that the log's new entries of this snapshot fulfil.
-    fn happenings(&mut self, now: &Snapshot) -> Vec<Finding> {
-        let entries = |log: &Log| log.forgotten().saturating_add(log.iter().len() as u64);
+    fn happenings(&mut self, now: &Snapshot) -> Vec<MetCondition> {
+        let entries = |log: &EventLog| log.forgotten().saturating_add(log.iter().len() as u64);
         let before = entries(&self.log);
         self.log.compare(&self.latest, now);
         let new = usize::try_from(entries(&self.log).saturating_sub(before)).unwrap_or(usize::MAX);
@@ -107,15 +107,15 @@ impl Watcher {
             let id = entry.row.as_ref().map(|(id, _)| *id);
             let group = now.groups.iter().find(|group| Some(group.id) == id);
             let is_meant = |condition: &&Condition| {
-                condition.subject == Subject::Happening(happening)
+                condition.subject == ConditionSubject::Happening(happening)
                     && group.is_none_or(|group| condition.concerns(group))
             };
             if let Some(condition) = self.conditions.iter().find(is_meant) {
-                found.push(Finding {
+                found.push(MetCondition {
                     condition: condition.clone(),
                     row: entry.row.as_ref().map(|(_, name)| name.clone()),
                     at: entry.at,
-                    evidence: Evidence::Event(entry.event.clone()),
+                    evidence: ConditionEvidence::Event(entry.event.clone()),
                 });
             }
         }
@@ -124,10 +124,17 @@ impl Watcher {
     }
 
     /// Adds the conditions on figures that have begun to hold for a row.
-    fn figures(&mut self, group: &Group, now: &Snapshot, is_old: bool, found: &mut Vec<Finding>) {
+    fn figures(
+        &mut self,
+        group: &Group,
+        now: &Snapshot,
+        is_old: bool,
+        found: &mut Vec<MetCondition>,
+    ) {
         let mut latencies = None;
         for (index, condition) in self.conditions.iter().enumerate() {
-            let Subject::Figure { figure, beyond, limit, lasting } = condition.subject else {
+            let ConditionSubject::Figure { figure, beyond, limit, lasting } = condition.subject
+            else {
                 continue;
             };
             if !condition.concerns(group) {
@@ -155,11 +162,11 @@ impl Watcher {
             }
             let since = *holding.since.get_or_insert(now.at);
             if now.at - since >= lasting && !std::mem::replace(&mut holding.is_found, true) {
-                found.push(Finding {
+                found.push(MetCondition {
                     condition: condition.clone(),
                     row: Some(crate::log::row_name(group)),
                     at: now.at,
-                    evidence: Evidence::Value(value),
+                    evidence: ConditionEvidence::Value(value),
                 });
             }
         }
@@ -267,7 +274,7 @@ mod tests {
         let mut watcher = watcher(&["p50>1s", "max>10ms"]);
         let all = watcher.update(update(0, &[1, 2, 300]));
         let [finding] = &all[..] else { panic!("{all:?}") };
-        assert_eq!(finding.evidence, Evidence::Value((300 * MS) as f64));
+        assert_eq!(finding.evidence, ConditionEvidence::Value((300 * MS) as f64));
         assert_eq!((finding.row.as_deref(), finding.at), (Some("mqtt"), Nanos(QUARTER)));
     }
 

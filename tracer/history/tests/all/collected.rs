@@ -4,7 +4,7 @@ use crate::live::Live;
 use std::sync::Arc;
 use wirelap_correlate::{Config, Correlator, DeliverySink};
 use wirelap_events::{GroupId, Nanos};
-use wirelap_history::{Collector, History, Window};
+use wirelap_history::{DeliveryCollector, FigureWindow, SessionHistory};
 use wirelap_test_support::compose::mqtt;
 use wirelap_test_support::compose::{payload, stamp};
 use wirelap_test_support::world::{World, process};
@@ -21,10 +21,10 @@ fn a_receiver_that_does_not_keep_up_misses_nothing() {
     live.publish(Nanos::from_millis(250));
     assert_eq!(live.take(), 1, "all others in one");
     let late = live.now - Nanos::from_millis(250 * 1_000);
-    assert_eq!(live.history.extent(Window::Second).0, late, "the newest slice, however long");
+    assert_eq!(live.history.extent(FigureWindow::Second).0, late, "the newest slice, however long");
     for row in [0, 1] {
         let group = &live.history.latest().groups[row as usize];
-        let bins = live.history.one_way(GroupId(row), Window::SinceStart);
+        let bins = live.history.one_way(GroupId(row), FigureWindow::SinceStart);
         assert_eq!((bins.count(), group.messages.matched), (10_000, 10_000));
         let kept = live.history.messages().latest(GroupId(row)).count();
         assert!((200..=256).contains(&kept), "{kept}");
@@ -67,11 +67,11 @@ fn behind_a_correlator_figures_are_those_of_its_snapshot() {
         world.message(&mut subscriber.down, &bytes);
         world.now += 1_000_000 + u64::from(n) * 100;
     }
-    let (mut collector, updates) = Collector::new(4);
-    let mut history = History::default();
+    let (mut collector, updates) = DeliveryCollector::new(4);
+    let mut history = SessionHistory::default();
     let mut correlator = Correlator::new(Config { topics: true, ..Config::default() });
     let (mut ticked, mut published) = (Nanos(0), Nanos(0));
-    let mut publish = |correlator: &mut Correlator, collector: &mut Collector, now| {
+    let mut publish = |correlator: &mut Correlator, collector: &mut DeliveryCollector, now| {
         collector.published(&Arc::new(correlator.snapshot(now)));
         for update in updates.try_iter() {
             history.add(update);
@@ -93,7 +93,7 @@ fn behind_a_correlator_figures_are_those_of_its_snapshot() {
     }
     correlator.finish(&mut collector);
     publish(&mut correlator, &mut collector, now + Nanos::from_millis(1));
-    let (whole, minute) = (history.latest(), history.snapshot(Window::Minute));
+    let (whole, minute) = (history.latest(), history.snapshot(FigureWindow::Minute));
     let (whole, minute) = (&whole.groups[0], &minute.groups[0]);
     assert_eq!(whole.messages.matched, 2_000);
     assert_eq!(whole.messages, minute.messages);

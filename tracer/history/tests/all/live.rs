@@ -5,7 +5,7 @@ use std::sync::mpsc::Receiver;
 use wirelap_correlate::snapshot::{Group, Snapshot, Trust};
 use wirelap_correlate::{DelayCause, DeliverySink};
 use wirelap_events::{Delivery, GroupId, MessageId, Nanos, Saturate, Stage, TopicId};
-use wirelap_history::{Collector, History, Update};
+use wirelap_history::{DeliveryCollector, SessionHistory, Update};
 use wirelap_test_support::delivered::{delivery, flow, leg};
 
 /// The beginning of the observation.
@@ -26,9 +26,9 @@ pub struct Live {
     pub now: Nanos,
     pub groups: Vec<Group>,
     pub snapshot: Snapshot,
-    pub collector: Collector,
+    pub collector: DeliveryCollector,
     updates: Option<Receiver<Update>>,
-    pub history: History,
+    pub history: SessionHistory,
     /// All that were followed, in order.
     pub delivered: Vec<Delivered>,
     unpublished: usize,
@@ -38,7 +38,7 @@ pub struct Live {
 impl Live {
     /// With so many rows, so many bytes for the past, and room for so many updates on their way.
     pub fn new(rows: u32, bytes: usize, room: usize) -> Live {
-        let (collector, updates) = Collector::new(room);
+        let (collector, updates) = DeliveryCollector::new(room);
         let group = |id| Group {
             id: GroupId(id),
             middleware: format!("row{id}"),
@@ -55,7 +55,7 @@ impl Live {
             },
             collector,
             updates: Some(updates),
-            history: History::new(bytes),
+            history: SessionHistory::new(bytes),
             delivered: Vec::new(),
             unpublished: 0,
             messages: 0,

@@ -2,7 +2,7 @@
 
 use crate::live::{Live, SINCE};
 use wirelap_events::{GroupId, Nanos};
-use wirelap_history::Window;
+use wirelap_history::FigureWindow;
 use wirelap_test_support::random::Random;
 
 const HOUR: Nanos = Nanos::from_millis(3_600_000);
@@ -40,8 +40,8 @@ fn a_day_is_kept() {
         let delivered = hour.one_way.count();
         assert!(delivered.abs_diff(3_600 * 20) <= 60 * 20, "{delivered}");
     }
-    assert_eq!(live.history.snapshot(Window::Minute).groups[2].messages.matched, 60 * 20);
-    let all = live.history.one_way(GroupId(0), Window::SinceStart);
+    assert_eq!(live.history.snapshot(FigureWindow::Minute).groups[2].messages.matched, 60 * 20);
+    let all = live.history.one_way(GroupId(0), FigureWindow::SinceStart);
     assert_eq!(all.count(), live.groups[0].messages.matched);
 }
 
@@ -51,7 +51,7 @@ fn beyond_the_budget_the_oldest_go_and_windows_stay() {
     let reach = live.history.reaches_back();
     assert!(reach < HOUR * 3, "{reach}");
     assert!(reach > Nanos::from_millis(20 * 60_000), "{reach}");
-    for window in [Window::Second, Window::TenSeconds, Window::Minute] {
+    for window in [FigureWindow::Second, FigureWindow::TenSeconds, FigureWindow::Minute] {
         let (from, to) = live.history.extent(window);
         let matched = live.history.snapshot(window).groups[7].messages.matched;
         assert_eq!(Nanos::from_millis(matched * 50), to - from);

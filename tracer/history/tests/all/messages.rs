@@ -3,12 +3,12 @@
 use crate::live::Live;
 use wirelap_correlate::{DelayCause, DeliverySink, VerdictKind};
 use wirelap_events::{GroupId, MessageId, Nanos, Segment, Stamp};
-use wirelap_history::{Message, MessageFate};
+use wirelap_history::{KeptMessage, MessageFate};
 use wirelap_test_support::compose::stamp;
 
 const ROW: GroupId = GroupId(0);
 
-fn ids<'a>(messages: impl Iterator<Item = &'a Message>) -> Vec<u64> {
+fn ids<'a>(messages: impl Iterator<Item = &'a KeptMessage>) -> Vec<u64> {
     messages.map(|message| message.delivery.message.0).collect()
 }
 
@@ -57,7 +57,7 @@ fn neighbours_are_those_of_the_same_flow() {
     live.tick(Nanos::from_millis(250));
     let messages = live.history.messages();
     let by_id = |id| messages.latest(ROW).find(|message| message.delivery.message == MessageId(id));
-    let id = |message: Option<&Message>| message.map(|message| message.delivery.message.0);
+    let id = |message: Option<&KeptMessage>| message.map(|message| message.delivery.message.0);
     let around = |of| {
         let message = by_id(of).unwrap();
         (id(messages.before(message)), id(messages.after(message)))

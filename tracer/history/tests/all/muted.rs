@@ -3,7 +3,7 @@
 use crate::live::Live;
 use wirelap_correlate::Muted;
 use wirelap_events::{GroupId, Nanos};
-use wirelap_history::{LogEvent, Window};
+use wirelap_history::{FigureWindow, LogEvent};
 
 /// A quarter of a second.
 const QUARTER: Nanos = Nanos::from_millis(250);
@@ -27,7 +27,7 @@ fn windows_of_a_muted_row_stay_and_its_rate_after_it_is_of_the_rest() {
         let groups = live.history.snapshot(window).groups.clone();
         groups.into_iter().find(|group| group.id == GroupId(0)).unwrap()
     };
-    let windows = [Window::Second, Window::TenSeconds, Window::Minute];
+    let windows = [FigureWindow::Second, FigureWindow::TenSeconds, FigureWindow::Minute];
     let before = windows.map(|window| of(&live, window));
     assert!((before[1].rate_now.msg_per_s - 100.0).abs() < 1e-6);
     for quarter in 0..80 {
@@ -42,7 +42,7 @@ fn windows_of_a_muted_row_stay_and_its_rate_after_it_is_of_the_rest() {
     }
     live.groups[0].muted = Some(Muted { now: false, time: Nanos(QUARTER.0 * 80) });
     run(&mut live, 20, 25);
-    let after = of(&live, Window::TenSeconds);
+    let after = of(&live, FigureWindow::TenSeconds);
     assert_eq!(after.messages.delivered, 500);
     assert!((after.rate_now.msg_per_s - 100.0).abs() < 6.0, "{:?}", after.rate_now);
     let events: Vec<_> = live.history.log().iter().map(|entry| entry.event.clone()).collect();

@@ -3,7 +3,7 @@
 use crate::live::{Live, SINCE};
 use proptest::prelude::*;
 use wirelap_events::{GroupId, Nanos, Total};
-use wirelap_history::{Bins, History, Window};
+use wirelap_history::{Bins, FigureWindow, SessionHistory};
 
 /// Room for everything.
 const ROOM: usize = 48 << 20;
@@ -22,7 +22,7 @@ fn steps(count: usize) -> impl Strategy<Value = Vec<Step>> {
 
 /// Every window has exactly what was delivered in its extent.
 fn check(live: &Live, longest: Nanos) {
-    for window in Window::ALL {
+    for window in FigureWindow::ALL {
         let (from, to) = live.history.extent(window);
         assert_eq!(to, live.now);
         if let Some(length) = window.length() {
@@ -46,8 +46,8 @@ fn check(live: &Live, longest: Nanos) {
             let matched = inside.len() as u64;
             assert_eq!(row.map_or(0, |row| row.sched_gap.count()), matched);
             assert_eq!(group.messages.matched, matched);
-            let is_whole = window == Window::SinceMark && live.history.marked().is_none();
-            if is_whole || window == Window::SinceStart {
+            let is_whole = window == FigureWindow::SinceMark && live.history.marked().is_none();
+            if is_whole || window == FigureWindow::SinceStart {
                 continue;
             }
             assert_eq!(group.one_way, exact.summary());
@@ -109,9 +109,9 @@ fn a_row_that_turns_out_to_be_a_part_of_another_is_in_it_from_then_on() {
         let columns = live.history.over_time(GroupId(0), (SINCE, live.now), 5);
         columns.iter().map(|column| column.one_way.count()).sum()
     };
-    assert_eq!(count(&live, Window::SinceMark), (0, 0, Nanos(0)));
-    assert_eq!(count(&live, Window::Second), (6, 6, Nanos(3_000_000)));
-    assert_eq!(count(&live, Window::Minute), (80, 80, Nanos(3_000_000)));
+    assert_eq!(count(&live, FigureWindow::SinceMark), (0, 0, Nanos(0)));
+    assert_eq!(count(&live, FigureWindow::Second), (6, 6, Nanos(3_000_000)));
+    assert_eq!(count(&live, FigureWindow::Minute), (80, 80, Nanos(3_000_000)));
     assert_eq!(all(&live), 80);
     assert_eq!(live.history.seconds(GroupId(0), (SINCE, live.now))[3].one_way.count(), 8);
     assert_eq!(live.history.messages().slowest(GroupId(0)).count(), 64);
@@ -119,14 +119,14 @@ fn a_row_that_turns_out_to_be_a_part_of_another_is_in_it_from_then_on() {
         live.deliver(0, 2_000_000, 10);
         live.tick(Nanos::from_millis(250));
     }
-    assert_eq!(count(&live, Window::Minute), (240, 240, Nanos(2_000_000)));
+    assert_eq!(count(&live, FigureWindow::Minute), (240, 240, Nanos(2_000_000)));
     assert_eq!(all(&live), 480);
 }
 
 #[test]
 fn without_an_update_there_is_nothing() {
-    let history = History::default();
-    for window in Window::ALL {
+    let history = SessionHistory::default();
+    for window in FigureWindow::ALL {
         assert!(history.snapshot(window).groups.is_empty());
         assert_eq!(history.extent(window), (Nanos(0), Nanos(0)));
         assert_eq!(history.one_way(GroupId(0), window).count(), 0);

@@ -26,7 +26,7 @@ const BAR: f64 = 22.0;
 const LETTER: f64 = 6.4;
 
 /// A part of a bar.
-pub struct Part {
+pub struct BarPart {
     /// The part's name in the bar.
     pub name: String,
     /// The part's number in the legend.
@@ -44,7 +44,7 @@ pub struct Bar {
     /// The text above the bar's end, such as the sum.
     pub value: String,
     /// The bar's parts from left to right.
-    pub parts: Vec<Part>,
+    pub parts: Vec<BarPart>,
 }
 
 /// Up to this ratio of the largest sum to the smallest, all bars share one axis of amounts.
@@ -110,7 +110,7 @@ fn draw(bar: &Bar, axis: &Axis, top: f64) -> Markup {
     }
 }
 
-fn draw_part(part: &Part, from: f64, to: f64, top: f64) -> Markup {
+fn draw_part(part: &BarPart, from: f64, to: f64, top: f64) -> Markup {
     let width = to - from;
     let fits = |text: &str| text.chars().count() as f64 * LETTER + 6.0 <= width;
     let number = part.number.to_string();

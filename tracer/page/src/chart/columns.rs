@@ -13,7 +13,7 @@ const TOP: f64 = 26.0;
 const BOTTOM: f64 = 156.0;
 
 /// A group of bars.
-pub struct Group {
+pub struct BarGroup {
     /// The name below it.
     pub name: String,
     /// The colour of the bars.
@@ -26,7 +26,7 @@ pub struct Group {
 pub fn columns(
     caption: &Caption,
     title: &str,
-    groups: &[Group],
+    groups: &[BarGroup],
     format: impl Fn(f64) -> String,
 ) -> Markup {
     let values = groups.iter().flat_map(|group| group.values.iter().flatten().copied());
@@ -42,7 +42,7 @@ pub fn columns(
     svg(caption, BOTTOM + 26.0, &content)
 }
 
-fn draw(group: &Group, axis: &Axis, left: f64, width: f64) -> Markup {
+fn draw(group: &BarGroup, axis: &Axis, left: f64, width: f64) -> Markup {
     let each = (width * 0.8 / group.values.len().max(1) as f64).min(40.0);
     let first = left + (width - each * group.values.len() as f64) / 2.0;
     let bars = group.values.iter().enumerate().filter_map(|(number, value)| {

@@ -35,7 +35,7 @@ const NAME_GAP: f64 = 3.0;
 
 /// The way in which the points of a line are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Joined {
+pub enum LineJoin {
     /// By straight lines.
     Straight,
     /// By steps: each value holds until the next point.
@@ -43,7 +43,7 @@ pub enum Joined {
 }
 
 /// One line.
-pub struct Line {
+pub struct PlotLine {
     /// Stands at its end and in the legend; empty for none.
     pub name: String,
     /// The line's colour, marker and, unless `dash` is given, dash pattern.
@@ -53,12 +53,12 @@ pub struct Line {
     /// True if each point has a marker.
     pub has_markers: bool,
     /// The way in which the points are joined.
-    pub joined: Joined,
+    pub joined: LineJoin,
     /// The line's points in order of x.
     pub points: Vec<(f64, f64)>,
 }
 
-impl Line {
+impl PlotLine {
     fn dash(&self) -> &'static str {
         self.dash.unwrap_or_else(|| self.look.dash())
     }
@@ -73,13 +73,13 @@ pub struct Plot {
     /// The vertical axis.
     pub y: Axis,
     /// The lines.
-    pub lines: Vec<Line>,
+    pub lines: Vec<PlotLine>,
 }
 
 impl Plot {
     /// The plot as SVG.
     pub fn render(&self) -> Markup {
-        let placed: Vec<(&Line, Vec<(f64, f64)>)> =
+        let placed: Vec<(&PlotLine, Vec<(f64, f64)>)> =
             self.lines.iter().map(|line| (line, self.placed(line))).collect();
         let content = html! {
             (self.x.horizontal(TOP, BOTTOM, (LEFT, RIGHT)))
@@ -96,13 +96,13 @@ impl Plot {
         named.map(|line| (swatch(line.look, line.dash()), line.name.clone())).collect()
     }
 
-    fn placed(&self, line: &Line) -> Vec<(f64, f64)> {
+    fn placed(&self, line: &PlotLine) -> Vec<(f64, f64)> {
         let place = |&(x, y): &(f64, f64)| Some((self.x.scale.place(x)?, self.y.scale.place(y)?));
         line.points.iter().filter_map(place).collect()
     }
 }
 
-fn draw(line: &Line, points: &[(f64, f64)]) -> Markup {
+fn draw(line: &PlotLine, points: &[(f64, f64)]) -> Markup {
     html! {
         @if points.len() > 1 {
             path class={ "line " (line.look.class()) } d=(path(points, line.joined))
@@ -114,15 +114,15 @@ fn draw(line: &Line, points: &[(f64, f64)]) -> Markup {
     }
 }
 
-fn path(points: &[(f64, f64)], joined: Joined) -> String {
+fn path(points: &[(f64, f64)], joined: LineJoin) -> String {
     let mut out = String::new();
     for (number, &(x, y)) in points.iter().enumerate() {
         let (x, y) = (coordinate(x), coordinate(y));
         // Writing to a string cannot fail.
         let _ = match (number, joined) {
             (0, _) => write!(out, "M{x} {y}"),
-            (_, Joined::Straight) => write!(out, "L{x} {y}"),
-            (_, Joined::Steps) => write!(out, "H{x}V{y}"),
+            (_, LineJoin::Straight) => write!(out, "L{x} {y}"),
+            (_, LineJoin::Steps) => write!(out, "H{x}V{y}"),
         };
     }
     out
@@ -130,8 +130,8 @@ fn path(points: &[(f64, f64)], joined: Joined) -> String {
 
 /// The lines' names at their ends, whole in as many lines of text as they need, moved apart where they would overlap. If they do
 /// not all fit, only the legend tells the lines apart.
-fn names(placed: &[(&Line, Vec<(f64, f64)>)]) -> Markup {
-    let mut names: Vec<(f64, f64, &Line)> = placed
+fn names(placed: &[(&PlotLine, Vec<(f64, f64)>)]) -> Markup {
+    let mut names: Vec<(f64, f64, &PlotLine)> = placed
         .iter()
         .filter(|(line, _)| !line.name.is_empty())
         .filter_map(|(line, points)| points.last().map(|&(x, y)| (x, y, *line)))
@@ -202,12 +202,12 @@ mod tests {
 
     #[test]
     fn the_legend_has_the_dashes_of_its_lines() {
-        let line = |name: &str, look, dash| Line {
+        let line = |name: &str, look, dash| PlotLine {
             name: name.into(),
             look: Look::of(look),
             dash,
             has_markers: true,
-            joined: Joined::Straight,
+            joined: LineJoin::Straight,
             points: vec![(0.0, 1.0), (1.0, 2.0)],
         };
         let axis = || Axis::new(Scale::between(0.0, 2.0, 0.0, 100.0), "", |_| String::new());
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn steps_go_sideways_first() {
         let points = [(0.0, 0.0), (2.0, 5.0)];
-        assert_eq!(path(&points, Joined::Steps), "M0 0H2V5");
-        assert_eq!(path(&points, Joined::Straight), "M0 0L2 5");
+        assert_eq!(path(&points, LineJoin::Steps), "M0 0H2V5");
+        assert_eq!(path(&points, LineJoin::Straight), "M0 0L2 5");
     }
 }

@@ -21,24 +21,24 @@ const ROW: f64 = 38.0;
 
 /// The sign that a point is drawn as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum PointMark {
     /// A filled circle.
     Dot,
     /// A hollow diamond.
     Diamond,
 }
 
-impl Mark {
+impl PointMark {
     fn draw(self, look: Look, x: f64, y: f64) -> Markup {
         match self {
-            Mark::Dot => dot(look, x, y),
-            Mark::Diamond => diamond(look, x, y),
+            PointMark::Dot => dot(look, x, y),
+            PointMark::Diamond => diamond(look, x, y),
         }
     }
 }
 
 /// A mark in the first colour, for a legend. It is hidden from screen readers.
-pub fn mark_swatch(mark: Mark) -> Markup {
+pub fn mark_swatch(mark: PointMark) -> Markup {
     html! {
         svg class="swatch" viewBox="0 0 14 14" width="14" height="14" aria-hidden="true" focusable="false" {
             (mark.draw(Look::of(0), 7.0, 7.0))
@@ -47,23 +47,23 @@ pub fn mark_swatch(mark: Mark) -> Markup {
 }
 
 /// A row of points.
-pub struct Row {
+pub struct PointRow {
     /// The name above it.
     pub name: String,
     /// The row's colour.
     pub look: Look,
     /// The row's points.
-    pub points: Vec<(f64, Mark)>,
+    pub points: Vec<(f64, PointMark)>,
     /// A range drawn as a line with ends.
     pub range: Option<(f64, f64)>,
 }
 
 /// Rows as SVG. The axis goes from the first to the second of [`ENDS`].
-pub fn rows(caption: &Caption, axis: &Axis, rows: &[Row]) -> Markup {
+pub fn rows(caption: &Caption, axis: &Axis, rows: &[PointRow]) -> Markup {
     over_axis(caption, axis, ENDS, ROW, rows, |row, top| draw(row, axis, top))
 }
 
-fn draw(row: &Row, axis: &Axis, top: f64) -> Markup {
+fn draw(row: &PointRow, axis: &Axis, top: f64) -> Markup {
     let y = top + 26.0;
     let ends =
         row.range.and_then(|(low, high)| Some((axis.scale.place(low)?, axis.scale.place(high)?)));
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_legend_has_the_mark_that_is_drawn() {
-        for (mark, shape) in [(Mark::Dot, "<circle"), (Mark::Diamond, "<polygon")] {
+        for (mark, shape) in [(PointMark::Dot, "<circle"), (PointMark::Diamond, "<polygon")] {
             let (drawn, sample) = (mark.draw(Look::of(0), 7.0, 7.0), mark_swatch(mark));
             assert!(drawn.into_string().starts_with(shape));
             assert!(sample.into_string().contains(shape));

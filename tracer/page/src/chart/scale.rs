@@ -2,7 +2,7 @@
 
 /// The way in which values are spread over the axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Spread {
+enum ScaleKind {
     Linear,
     Log,
 }
@@ -10,7 +10,7 @@ enum Spread {
 /// A scale from values to coordinates. Both ends are finite and different, whatever values it was made for.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
-    spread: Spread,
+    spread: ScaleKind,
     low: f64,
     high: f64,
     from: f64,
@@ -31,7 +31,7 @@ impl Scale {
         let (_, high) = extent(values).unwrap_or((0.0, 1.0));
         let high = if high > 0.0 { high.min(1e300) } else { 1.0 };
         let step = step(high);
-        Scale { spread: Spread::Linear, low: 0.0, high: (high / step).ceil() * step, from, to }
+        Scale { spread: ScaleKind::Linear, low: 0.0, high: (high / step).ceil() * step, from, to }
     }
 
     /// Between two given ends.
@@ -41,7 +41,7 @@ impl Scale {
         } else {
             (0.0, 1.0)
         };
-        Scale { spread: Spread::Linear, low, high, from, to }
+        Scale { spread: ScaleKind::Linear, low, high, from, to }
     }
 
     /// Logarithmic, over all values above 0; its ends are 1, 2 or 5 times a power of ten.
@@ -52,7 +52,7 @@ impl Scale {
         if high <= low {
             high = low * 10.0;
         }
-        Scale { spread: Spread::Log, low, high, from, to }
+        Scale { spread: ScaleKind::Log, low, high, from, to }
     }
 
     /// Logarithmic if the largest value is more than ten times the smallest, otherwise linear from 0.
@@ -66,7 +66,7 @@ impl Scale {
 
     /// True if the scale is logarithmic.
     pub fn is_log(&self) -> bool {
-        self.spread == Spread::Log
+        self.spread == ScaleKind::Log
     }
 
     /// The coordinate of a value, inside the axis; `None` if the value has no place on it.
@@ -75,9 +75,9 @@ impl Scale {
             return None;
         }
         let share = match self.spread {
-            Spread::Linear => (value - self.low) / (self.high - self.low),
-            Spread::Log if value <= 0.0 => return None,
-            Spread::Log => (value / self.low).log10() / (self.high / self.low).log10(),
+            ScaleKind::Linear => (value - self.low) / (self.high - self.low),
+            ScaleKind::Log if value <= 0.0 => return None,
+            ScaleKind::Log => (value / self.low).log10() / (self.high / self.low).log10(),
         };
         Some(self.from + share.clamp(0.0, 1.0) * (self.to - self.from))
     }
@@ -85,13 +85,13 @@ impl Scale {
     /// The values that get a tick: about five, round.
     pub fn ticks(&self) -> Vec<f64> {
         match self.spread {
-            Spread::Linear => {
+            ScaleKind::Linear => {
                 let step = step(self.high - self.low);
                 let first = (self.low / step).ceil();
                 let ticks = (0..12_u8).map(|n| (first + f64::from(n)) * step);
                 ticks.take_while(|&tick| tick <= self.high * (1.0 + 1e-9)).collect()
             }
-            Spread::Log => self.log_ticks(),
+            ScaleKind::Log => self.log_ticks(),
         }
     }
 

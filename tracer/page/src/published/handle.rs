@@ -10,11 +10,11 @@ use wirelap_report::RunResult;
 pub struct HandleStudy {
     /// The study's title.
     pub title: String,
-    results: BTreeMap<String, Measured>,
+    results: BTreeMap<String, MeasuredRate>,
 }
 
 #[derive(Deserialize)]
-struct Measured {
+struct MeasuredRate {
     msg_per_s: f64,
 }
 

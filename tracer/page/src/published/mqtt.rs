@@ -14,14 +14,14 @@ pub struct MqttStudy {
     pub testbed: String,
     /// Versions of the brokers.
     pub versions: BTreeMap<String, String>,
-    common: Common,
+    common: CommonSettings,
     scenarios: BTreeMap<String, Clients>,
-    results: BTreeMap<String, BTreeMap<String, Figures>>,
+    results: BTreeMap<String, BTreeMap<String, PublishedFigures>>,
 }
 
 /// The settings that all scenarios have in common.
 #[derive(Deserialize)]
-struct Common {
+struct CommonSettings {
     qos: u8,
     payload_bytes: u64,
 }
@@ -45,7 +45,7 @@ struct Clients {
 
 /// The published figures of a broker in a scenario.
 #[derive(Clone, Copy, Debug, Deserialize)]
-pub struct Figures {
+pub struct PublishedFigures {
     /// Messages delivered a second.
     pub msg_per_s: Option<f64>,
     /// Mean latency from publisher to subscriber, or of opening a connection, in milliseconds.
@@ -85,7 +85,7 @@ impl MqttStudy {
     }
 
     /// The brokers that were measured in a scenario, and their figures.
-    pub fn figures(&self, scenario: &str) -> impl Iterator<Item = (&str, Figures)> {
+    pub fn figures(&self, scenario: &str) -> impl Iterator<Item = (&str, PublishedFigures)> {
         let of = self.results.get(scenario).into_iter().flatten();
         of.map(|(name, figures)| (name.trim_start_matches("mqtt-"), *figures))
     }

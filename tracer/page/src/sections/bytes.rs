@@ -1,6 +1,6 @@
 //! The section on bytes: a stacked bar of the parts of each result, per message.
 
-use crate::chart::bars::{Bar, BarAxis, Part, stacked};
+use crate::chart::bars::{Bar, BarAxis, BarPart, stacked};
 use crate::chart::frame::{Caption, figure};
 use crate::chart::look::{Look, field};
 use crate::subject::{Subject, Subjects};
@@ -82,7 +82,7 @@ fn chart(counted: &[&Subject<'_>]) -> Markup {
 
 fn bar(subject: &Subject<'_>, is_shared: bool) -> Bar {
     let sum = whole(subject);
-    let part = |(number, (name, bytes)): (usize, (&'static str, f64))| Part {
+    let part = |(number, (name, bytes)): (usize, (&'static str, f64))| BarPart {
         name: name.to_owned(),
         number: number.saturating_add(1),
         look: look(number),

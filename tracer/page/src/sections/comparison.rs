@@ -5,7 +5,7 @@ use crate::tables::Table;
 use maud::{Markup, html};
 use wirelap_compare::comparison::{Obstacle, PairedResult};
 use wirelap_compare::output::words;
-use wirelap_compare::{Comparison, Options, compare, compare_ab};
+use wirelap_compare::{CompareOptions, Comparison, compare, compare_ab};
 
 /// A comparison, and what the page calls its sides.
 struct Titled {
@@ -25,7 +25,7 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
 
 fn comparisons(subjects: &Subjects<'_>) -> Vec<Titled> {
     if let [file] = subjects.files {
-        let of_variants = compare_ab(file.report, &Options::default());
+        let of_variants = compare_ab(file.report, &CompareOptions::default());
         let titled = |comparison| Titled { comparison, heading: None, elsewhere: None };
         return of_variants.into_iter().map(titled).collect();
     }
@@ -37,7 +37,7 @@ fn comparisons(subjects: &Subjects<'_>) -> Vec<Titled> {
             comparison: compare(
                 first.report,
                 other.report,
-                &Options { names, ..Options::default() },
+                &CompareOptions { names, ..CompareOptions::default() },
             ),
             heading: Some(format!("{name} against {of_first}")),
             elsewhere: Some(letter(number)).filter(|letter| letter != "B"),

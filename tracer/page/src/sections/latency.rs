@@ -2,9 +2,9 @@
 
 use crate::chart::axis::Axis;
 use crate::chart::frame::{Caption, figure};
-use crate::chart::plot::{BOTTOM, Joined, LEFT, Line, Plot, RIGHT, TOP};
+use crate::chart::plot::{BOTTOM, LEFT, LineJoin, Plot, PlotLine, RIGHT, TOP};
 use crate::chart::scale::Scale;
-use crate::samples::{Latencies, Measure};
+use crate::samples::{Latencies, LatencyKind};
 use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
 use crate::write::{percentile, tick_time, time};
@@ -14,27 +14,27 @@ use wirelap_events::human::exact;
 /// The shares in the table of figures.
 const SHARES: [f64; 9] = [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999, 1.0];
 
-struct Curve<'a> {
+struct LatencyCurve<'a> {
     subject: &'a Subject<'a>,
     latencies: Latencies,
 }
 
-impl Curve<'_> {
+impl LatencyCurve<'_> {
     /// The curve's name, with what it measures if that is not the one-way latency.
     fn name(&self) -> String {
         match self.latencies.measure {
-            Measure::OneWay => self.subject.name.clone(),
-            Measure::RttHalf => format!("{} (RTT/2)", self.subject.name),
+            LatencyKind::OneWay => self.subject.name.clone(),
+            LatencyKind::RttHalf => format!("{} (RTT/2)", self.subject.name),
         }
     }
 
-    fn line(&self, points: Vec<(f64, f64)>) -> Line {
-        Line {
+    fn line(&self, points: Vec<(f64, f64)>) -> PlotLine {
+        PlotLine {
             name: self.name(),
             look: self.subject.look(),
             dash: None,
             has_markers: !self.latencies.is_whole,
-            joined: if self.latencies.is_whole { Joined::Steps } else { Joined::Straight },
+            joined: if self.latencies.is_whole { LineJoin::Steps } else { LineJoin::Straight },
             points,
         }
     }
@@ -42,11 +42,10 @@ impl Curve<'_> {
 
 /// The section; `None` if no latency is known.
 pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
-    let curves = subjects
-        .all
-        .iter()
-        .filter_map(|subject| Some(Curve { subject, latencies: Latencies::of(subject.result)? }));
-    let curves: Vec<Curve<'_>> = curves.collect();
+    let curves = subjects.all.iter().filter_map(|subject| {
+        Some(LatencyCurve { subject, latencies: Latencies::of(subject.result)? })
+    });
+    let curves: Vec<LatencyCurve<'_>> = curves.collect();
     if curves.is_empty() {
         return None;
     }
@@ -60,7 +59,7 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
 }
 
 /// The data that the curves are made from.
-fn origin(curves: &[Curve<'_>]) -> &'static str {
+fn origin(curves: &[LatencyCurve<'_>]) -> &'static str {
     let whole = curves.iter().filter(|curve| curve.latencies.is_whole).count();
     match whole {
         0 => {
@@ -74,7 +73,7 @@ fn origin(curves: &[Curve<'_>]) -> &'static str {
     }
 }
 
-fn by_percentile(curves: &[Curve<'_>]) -> Markup {
+fn by_percentile(curves: &[LatencyCurve<'_>]) -> Markup {
     let points: Vec<_> = curves.iter().map(|curve| curve.latencies.by_percentile()).collect();
     let xs = || points.iter().flatten().map(|point| point.0);
     let most = xs().filter(|x| x.is_finite()).fold(10.0, f64::max);
@@ -96,7 +95,7 @@ fn by_percentile(curves: &[Curve<'_>]) -> Markup {
     })
 }
 
-fn cumulative(curves: &[Curve<'_>]) -> Markup {
+fn cumulative(curves: &[LatencyCurve<'_>]) -> Markup {
     let points: Vec<_> = curves.iter().map(|curve| curve.latencies.cumulative()).collect();
     let caption = Caption {
         id: "latency-distribution".into(),
@@ -119,7 +118,7 @@ struct Plotted {
 }
 
 fn draw(
-    curves: &[Curve<'_>],
+    curves: &[LatencyCurve<'_>],
     points: Vec<Vec<(f64, f64)>>,
     caption: Caption,
     axes: impl FnOnce(&[Vec<(f64, f64)>]) -> Plotted,
@@ -135,8 +134,8 @@ fn time_axis(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Axis {
     Axis::new(Scale::fitting(&values, from, to), "latency", tick_time)
 }
 
-fn figures(curves: &[Curve<'_>], title: &str) -> Table {
-    let row = |curve: &Curve<'_>| {
+fn figures(curves: &[LatencyCurve<'_>], title: &str) -> Table {
+    let row = |curve: &LatencyCurve<'_>| {
         let known = |share: f64| {
             curve.latencies.is_whole || [0.0, 0.5, 0.9, 0.99, 0.999, 1.0].contains(&share)
         };

@@ -7,7 +7,7 @@ use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
 use crate::write::{sentence, tick_time};
 use maud::{Markup, html};
-use wirelap_report::why::WorstMessage;
+use wirelap_report::why::ReportedWorstMessage;
 use wirelap_report::{explain, human};
 
 /// The section; `None` if no message was kept.
@@ -25,7 +25,7 @@ pub fn content(subjects: &Subjects<'_>, most: usize) -> Option<Markup> {
     })
 }
 
-fn draw(subject: &Subject<'_>, number: usize, message: &WorstMessage) -> Markup {
+fn draw(subject: &Subject<'_>, number: usize, message: &ReportedWorstMessage) -> Markup {
     let participants = subject.participants();
     let caption = Caption {
         id: format!("message-{}-{number}", subject.number),
@@ -41,9 +41,9 @@ fn draw(subject: &Subject<'_>, number: usize, message: &WorstMessage) -> Markup 
     )
 }
 
-fn steps(message: &WorstMessage) -> Vec<Step> {
+fn steps(message: &ReportedWorstMessage) -> Vec<Step> {
     let legs = (1_usize..).zip(&message.legs);
-    let of_leg = |(number, leg): (usize, &wirelap_report::why::MessageLeg)| {
+    let of_leg = |(number, leg): (usize, &wirelap_report::why::ReportedLeg)| {
         let segments = leg.segments.iter().filter(|one| one.time_ns > 0);
         let step = move |one: &wirelap_report::why::SegmentTime| Step {
             name: format!("{number} {}", one.segment),
@@ -56,7 +56,7 @@ fn steps(message: &WorstMessage) -> Vec<Step> {
     legs.flat_map(of_leg).collect()
 }
 
-fn table(subject: &Subject<'_>, message: &WorstMessage, caption: &Caption) -> Table {
+fn table(subject: &Subject<'_>, message: &ReportedWorstMessage, caption: &Caption) -> Table {
     let participants = subject.participants();
     let legs = (1..=u8::MAX).zip(&message.legs);
     let rows = legs.flat_map(|(number, leg)| {

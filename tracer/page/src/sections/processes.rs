@@ -4,16 +4,16 @@ mod measure;
 mod numbered;
 mod over_time;
 
-use crate::chart::columns::{Group, columns};
+use crate::chart::columns::{BarGroup, columns};
 use crate::chart::frame::{Caption, figure};
 use crate::chart::look::Look;
 use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
 use maud::{Markup, html};
-use measure::Measure;
+use measure::ProcessMeasure;
 use numbered::numbered;
 use wirelap_events::human::{NONE, exact, percent};
-use wirelap_report::{Process, ProcessUse, explain, human};
+use wirelap_report::{ProcessUse, ReportedProcess, explain, human};
 
 /// The section; `None` if nothing is known of any process.
 pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
@@ -59,7 +59,7 @@ fn table(subject: &Subject<'_>) -> Table {
     Table::of_text(format!("The processes of {}", subject.name), &headings, rows, 2)
 }
 
-fn row(process: &Process) -> Vec<String> {
+fn row(process: &ReportedProcess) -> Vec<String> {
     let scheduling = process.scheduling.as_ref();
     let wait = scheduling.map(|seen| seen.run_queue_ns).filter(|wait| wait.count > 0);
     let count = |count: Option<u64>| count.map_or_else(|| NONE.to_owned(), exact);
@@ -83,12 +83,12 @@ fn repeated(subject: &Subject<'_>) -> Option<Markup> {
     if repetitions.iter().filter(|one| !one.processes.is_empty()).count() < 2 {
         return None;
     }
-    let cpu = Measure::cpu(|one: &ProcessUse| one.cpu_share);
-    let memory = Measure::memory(|one: &ProcessUse| Some(one.rss_bytes? as f64));
+    let cpu = ProcessMeasure::cpu(|one: &ProcessUse| one.cpu_share);
+    let memory = ProcessMeasure::memory(|one: &ProcessUse| Some(one.rss_bytes? as f64));
     Some(html! { div class="figures" { (chart(subject, &cpu)) (chart(subject, &memory)) } })
 }
 
-fn chart(subject: &Subject<'_>, measure: &Measure<ProcessUse>) -> Markup {
+fn chart(subject: &Subject<'_>, measure: &ProcessMeasure<ProcessUse>) -> Markup {
     let repetitions: Vec<_> =
         subject.result.repetitions.iter().map(|one| numbered(&one.processes)).collect();
     let mut roles: Vec<&str> = Vec::new();
@@ -101,12 +101,12 @@ fn chart(subject: &Subject<'_>, measure: &Measure<ProcessUse>) -> Markup {
         let each = repetitions.iter();
         each.map(|all| all.iter().find(|(other, _)| other == role).map(|(_, one)| *one)).collect()
     };
-    let group = |(look, role): (usize, &&str)| Group {
+    let group = |(look, role): (usize, &&str)| BarGroup {
         name: (*role).to_owned(),
         look: Look::of(look),
         values: uses(role).into_iter().map(|one| measure.on_axis(one?)).collect(),
     };
-    let groups: Vec<Group> = roles.iter().enumerate().map(group).collect();
+    let groups: Vec<BarGroup> = roles.iter().enumerate().map(group).collect();
     let caption = Caption {
         id: format!("processes-{}-{}", measure.id, subject.number),
         title: format!("{}: {} by repetition", subject.name, measure.name),

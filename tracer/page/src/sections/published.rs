@@ -7,7 +7,7 @@ mod pico;
 
 use crate::chart::axis::Axis;
 use crate::chart::frame::{Caption, figure};
-use crate::chart::rows::{ENDS, Mark, Row, mark_swatch, rows};
+use crate::chart::rows::{ENDS, PointMark, PointRow, mark_swatch, rows};
 use crate::chart::scale::Scale;
 use crate::published::{PublishedLatency, Study, name_of, other_broker};
 use crate::sections::stages::largest;
@@ -22,7 +22,7 @@ const PAYLOAD: u64 = 64;
 /// From this ratio on, or below its inverse, the difference gets a sentence.
 const LARGE: f64 = 3.0;
 
-struct Pair<'a> {
+struct PublishedPair<'a> {
     subject: &'a Subject<'a>,
     name: &'static str,
     published: PublishedLatency,
@@ -30,7 +30,7 @@ struct Pair<'a> {
     ours: f64,
 }
 
-impl Pair<'_> {
+impl PublishedPair<'_> {
     fn ratio(&self) -> f64 {
         self.ours / (self.published.median_us * 1e3)
     }
@@ -54,7 +54,7 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
 /// The study that measured as wirelap does; `None` if nothing of it was measured here.
 fn study_of_2023(subjects: &Subjects<'_>) -> Option<Markup> {
     let study = Study::load()?;
-    let pairs: Vec<Pair<'_>> =
+    let pairs: Vec<PublishedPair<'_>> =
         subjects.all.iter().filter_map(|subject| pair(&study, subject)).collect();
     let rates = throughput(&study, subjects);
     if pairs.is_empty() && rates.is_empty() {
@@ -80,14 +80,19 @@ fn study_of_2023(subjects: &Subjects<'_>) -> Option<Markup> {
 }
 
 /// Ours and theirs of one result, if both were measured in the same way.
-fn pair<'a>(study: &Study, subject: &'a Subject<'a>) -> Option<Pair<'a>> {
+fn pair<'a>(study: &Study, subject: &'a Subject<'a>) -> Option<PublishedPair<'a>> {
     let scenario = &subject.report.scenario;
     let is_alike = scenario.kind == RunKind::Latency
         && scenario.pacing == Pacing::PingPong
         && subject.result.payload_bytes == PAYLOAD;
     let name = name_of(subject.result).filter(|_| is_alike)?;
     let ours = subject.result.latency.rtt_half_ns.filter(|rtt| rtt.trimmed_p50 > 0)?;
-    Some(Pair { subject, name, published: study.latency(name)?, ours: ours.trimmed_p50 as f64 })
+    Some(PublishedPair {
+        subject,
+        name,
+        published: study.latency(name)?,
+        ours: ours.trimmed_p50 as f64,
+    })
 }
 
 /// The conditions of both sides, and the method.
@@ -115,7 +120,7 @@ fn conditions(study: &Study, subjects: &Subjects<'_>) -> Markup {
     }
 }
 
-fn latency(pairs: &[Pair<'_>]) -> Markup {
+fn latency(pairs: &[PublishedPair<'_>]) -> Markup {
     let caption = Caption {
         id: "published-latency".into(),
         title: "Latency of 64 B, published and measured".into(),
@@ -130,16 +135,16 @@ fn latency(pairs: &[Pair<'_>]) -> Markup {
     });
     let values: Vec<f64> = values.collect();
     let axis = Axis::new(Scale::fitting(&values, ENDS.0, ENDS.1), "half a round trip", tick_time);
-    let drawn: Vec<Row> = pairs.iter().map(row).collect();
+    let drawn: Vec<PointRow> = pairs.iter().map(row).collect();
     let legend = [
-        (mark_swatch(Mark::Dot), "measured here".to_owned()),
-        (mark_swatch(Mark::Diamond), "published".to_owned()),
+        (mark_swatch(PointMark::Dot), "measured here".to_owned()),
+        (mark_swatch(PointMark::Diamond), "published".to_owned()),
     ];
     figure(&caption, &rows(&caption, &axis, &drawn), &legend, &table(pairs))
 }
 
-fn row(pair: &Pair<'_>) -> Row {
-    Row {
+fn row(pair: &PublishedPair<'_>) -> PointRow {
+    PointRow {
         name: format!(
             "{}: {}; published {}",
             pair.subject.name,
@@ -147,13 +152,16 @@ fn row(pair: &Pair<'_>) -> Row {
             time(pair.published.median_us * 1e3)
         ),
         look: pair.subject.look(),
-        points: vec![(pair.published.median_us * 1e3, Mark::Diamond), (pair.ours, Mark::Dot)],
+        points: vec![
+            (pair.published.median_us * 1e3, PointMark::Diamond),
+            (pair.ours, PointMark::Dot),
+        ],
         range: Some((pair.published.p5_us * 1e3, pair.published.p95_us * 1e3)),
     }
 }
 
-fn table(pairs: &[Pair<'_>]) -> Table {
-    let row = |pair: &Pair<'_>| {
+fn table(pairs: &[PublishedPair<'_>]) -> Table {
+    let row = |pair: &PublishedPair<'_>| {
         let result = pair.subject.result;
         let one_way = result.latency.one_way_ns;
         vec![
@@ -181,7 +189,7 @@ fn table(pairs: &[Pair<'_>]) -> Table {
 }
 
 /// The parts that a large difference of latencies consists of; `None` for a small one.
-fn difference(pair: &Pair<'_>) -> Option<String> {
+fn difference(pair: &PublishedPair<'_>) -> Option<String> {
     large(pair.subject, pair.ratio(), ["slower", "faster"])
 }
 

@@ -3,7 +3,7 @@
 use crate::chart::axis::Axis;
 use crate::chart::frame::{Caption, figure};
 use crate::chart::look::Look;
-use crate::chart::plot::{BOTTOM, Joined, LEFT, Line, Plot, RIGHT, TOP};
+use crate::chart::plot::{BOTTOM, LEFT, LineJoin, Plot, PlotLine, RIGHT, TOP};
 use crate::chart::scale::Scale;
 use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 use wirelap_report::human;
 
 /// Rate, median and 99th percentile of the latency.
-type Point = (f64, u64, u64);
+type LatencyPoint = (f64, u64, u64);
 
 /// Points in order of the rate, by name.
-type Curves = BTreeMap<String, Vec<Point>>;
+type Curves = BTreeMap<String, Vec<LatencyPoint>>;
 
 /// The section; `None` unless there are results at two rates at least.
 pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
@@ -59,7 +59,7 @@ fn curves(subjects: &Subjects<'_>) -> Curves {
 }
 
 /// True if two points have the same rate. The points are in order of it.
-fn has_a_rate_twice(points: &[Point]) -> bool {
+fn has_a_rate_twice(points: &[LatencyPoint]) -> bool {
     points.windows(2).any(|two| matches!(two, [one, next] if (next.0 - one.0).abs() < 1e-9))
 }
 
@@ -85,13 +85,13 @@ fn points(subjects: &Subjects<'_>, name: fn(&Subject<'_>) -> String) -> Curves {
     curves
 }
 
-fn lines(name: String, look: Look, points: &[Point]) -> [Line; 2] {
-    let line = |name, dash, points| Line {
+fn lines(name: String, look: Look, points: &[LatencyPoint]) -> [PlotLine; 2] {
+    let line = |name, dash, points| PlotLine {
         name,
         look,
         dash: Some(dash),
         has_markers: true,
-        joined: Joined::Straight,
+        joined: LineJoin::Straight,
         points,
     };
     [
@@ -101,7 +101,7 @@ fn lines(name: String, look: Look, points: &[Point]) -> [Line; 2] {
 }
 
 fn table(curves: &Curves) -> Table {
-    let row = |name: &String, point: &Point| {
+    let row = |name: &String, point: &LatencyPoint| {
         let time = |ns| human::time_ns(Some(ns));
         vec![name.clone(), human::count(point.0), time(point.1), time(point.2)]
     };

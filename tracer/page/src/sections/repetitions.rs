@@ -2,7 +2,7 @@
 
 use crate::chart::axis::Axis;
 use crate::chart::frame::{Caption, figure};
-use crate::chart::rows::{ENDS, Mark, Row, mark_swatch, rows};
+use crate::chart::rows::{ENDS, PointMark, PointRow, mark_swatch, rows};
 use crate::chart::scale::Scale;
 use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
@@ -40,7 +40,7 @@ fn times(repetition: &Repetition) -> Option<(u64, u64)> {
 }
 
 fn chart(several: &[&Subject<'_>]) -> Option<Markup> {
-    let drawn: Vec<Row> =
+    let drawn: Vec<PointRow> =
         several.iter().map(|subject| row(subject)).filter(|row| !row.points.is_empty()).collect();
     if drawn.is_empty() {
         return None;
@@ -60,16 +60,22 @@ fn chart(several: &[&Subject<'_>]) -> Option<Markup> {
         several.iter().map(|subject| spread(subject)).collect(),
     );
     let legend = [
-        (mark_swatch(Mark::Dot), "median".to_owned()),
-        (mark_swatch(Mark::Diamond), "99th percentile".to_owned()),
+        (mark_swatch(PointMark::Dot), "median".to_owned()),
+        (mark_swatch(PointMark::Diamond), "99th percentile".to_owned()),
     ];
     Some(figure(&caption, &rows(&caption, &axis, &drawn), &legend, &table))
 }
 
-fn row(subject: &Subject<'_>) -> Row {
+fn row(subject: &Subject<'_>) -> PointRow {
     let all = subject.result.repetitions.iter().filter_map(times);
-    let points = all.flat_map(|(p50, p99)| [(p50 as f64, Mark::Dot), (p99 as f64, Mark::Diamond)]);
-    Row { name: subject.name.clone(), look: subject.look(), points: points.collect(), range: None }
+    let points =
+        all.flat_map(|(p50, p99)| [(p50 as f64, PointMark::Dot), (p99 as f64, PointMark::Diamond)]);
+    PointRow {
+        name: subject.name.clone(),
+        look: subject.look(),
+        points: points.collect(),
+        range: None,
+    }
 }
 
 fn spread(subject: &Subject<'_>) -> Vec<String> {

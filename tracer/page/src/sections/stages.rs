@@ -1,6 +1,6 @@
 //! The section on stages: a stacked bar of the segments of each result, leg by leg.
 
-use crate::chart::bars::{Bar, BarAxis, Part, stacked};
+use crate::chart::bars::{Bar, BarAxis, BarPart, stacked};
 use crate::chart::frame::{Caption, figure};
 use crate::chart::look::{Look, field};
 use crate::subject::{Subject, Subjects};
@@ -20,12 +20,12 @@ struct Portion {
     time_ns: Option<f64>,
 }
 
-struct Spent<'a> {
+struct SubjectTime<'a> {
     subject: &'a Subject<'a>,
     portions: Vec<Portion>,
 }
 
-impl Spent<'_> {
+impl SubjectTime<'_> {
     /// The sum of all parts; `None` if only shares are known.
     fn whole(&self) -> Option<f64> {
         let whole = self.portions.iter().try_fold(0.0, |sum, one| Some(sum + one.time_ns?));
@@ -35,10 +35,10 @@ impl Spent<'_> {
 
 /// The section; `None` if no time is known.
 pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
-    let spent: Vec<Spent<'_>> = subjects
+    let spent: Vec<SubjectTime<'_>> = subjects
         .all
         .iter()
-        .map(|subject| Spent { subject, portions: portions(subject) })
+        .map(|subject| SubjectTime { subject, portions: portions(subject) })
         .filter(|spent| !spent.portions.is_empty())
         .collect();
     if spent.is_empty() {
@@ -62,7 +62,7 @@ fn portions(subject: &Subject<'_>) -> Vec<Portion> {
     let typical = subject.result.why.as_ref().map(|why| why.typical.as_slice()).unwrap_or_default();
     let whole: f64 = typical.iter().map(|row| row.mean_ns as f64).fold(0.0, |sum, ns| sum + ns);
     if whole > 0.0 {
-        let portion = |row: &wirelap_report::why::TypicalRow| Portion {
+        let portion = |row: &wirelap_report::why::ReportedTypicalRow| Portion {
             leg: row.leg,
             segment: row.segment.clone(),
             share: row.mean_ns as f64 / whole,
@@ -102,8 +102,8 @@ fn place(part: &Portion, legs: u8) -> String {
     if legs > 1 { format!("leg {} {}", part.leg, part.segment) } else { part.segment.clone() }
 }
 
-fn chart(spent: &[Spent<'_>]) -> Markup {
-    let sums = spent.iter().map(Spent::whole).collect();
+fn chart(spent: &[SubjectTime<'_>]) -> Markup {
+    let sums = spent.iter().map(SubjectTime::whole).collect();
     let axis = BarAxis::of(sums, "latency", "time of a message", tick_time);
     let caption = Caption {
         id: "stages-bars".into(),
@@ -128,9 +128,9 @@ fn chart(spent: &[Spent<'_>]) -> Markup {
     figure(&caption, &stacked(&caption, &axis.axis, &bars), &legend, &overview(spent))
 }
 
-fn bar(spent: &Spent<'_>, is_shared: bool) -> Bar {
+fn bar(spent: &SubjectTime<'_>, is_shared: bool) -> Bar {
     let legs = spent.subject.participants().legs();
-    let part = |part: &Portion| Part {
+    let part = |part: &Portion| BarPart {
         name: if legs > 1 {
             format!("{}.{}", part.leg, part.segment)
         } else {
@@ -169,7 +169,7 @@ pub fn look(segment: &str) -> Look {
 }
 
 /// All results in one table, for the chart.
-fn overview(spent: &[Spent<'_>]) -> Table {
+fn overview(spent: &[SubjectTime<'_>]) -> Table {
     let rows = spent.iter().flat_map(|one| {
         one.portions.iter().map(|part| {
             vec![
@@ -190,7 +190,7 @@ fn overview(spent: &[Spent<'_>]) -> Table {
 }
 
 /// The segments of one result: what happens in each, its time, and the causes that are known.
-fn table(spent: &Spent<'_>) -> Table {
+fn table(spent: &SubjectTime<'_>) -> Table {
     let participants = spent.subject.participants();
     let shares: Vec<f64> = spent.portions.iter().map(|part| part.share).collect();
     let rows = spent.portions.iter().zip(percents(&shares)).map(|(part, whole)| {

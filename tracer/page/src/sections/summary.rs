@@ -3,7 +3,7 @@
 use crate::subject::{Subject, Subjects};
 use crate::write::sentence;
 use maud::{Markup, html};
-use wirelap_report::{Reliability, RunReport, TrustReason, explain, human, table};
+use wirelap_report::{ReportedReliability, RunReport, TrustReason, explain, human, table};
 
 /// The section; `None` without files.
 pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
@@ -64,16 +64,16 @@ fn card(subjects: &Subjects<'_>, subject: &Subject<'_>) -> Markup {
 /// A reason why a result is reduced or unusable.
 pub fn doubt(reason: &TrustReason) -> Markup {
     let head = match reason.verdict {
-        Reliability::Unusable => "Unusable: ",
-        Reliability::Reduced | Reliability::Good => "Use with care: ",
+        ReportedReliability::Unusable => "Unusable: ",
+        ReportedReliability::Reduced | ReportedReliability::Good => "Use with care: ",
     };
     html! { p class="warn" { strong { (head) } (explain::clean(&reason.text)) "." } }
 }
 
-fn state(reliability: Reliability) -> &'static str {
+fn state(reliability: ReportedReliability) -> &'static str {
     match reliability {
-        Reliability::Good => "good",
-        Reliability::Reduced => "reduced",
-        Reliability::Unusable => "unusable",
+        ReportedReliability::Good => "good",
+        ReportedReliability::Reduced => "reduced",
+        ReportedReliability::Unusable => "unusable",
     }
 }

@@ -4,7 +4,7 @@ use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
 use maud::{Markup, html};
 use wirelap_events::human::{counted, percents, signed_percent};
-use wirelap_report::why::{Tail, TailRow};
+use wirelap_report::why::{ReportedTail, ReportedTailRow};
 use wirelap_report::{explain, human};
 
 /// Number of rows of a tail that are shown, and the share from which on they are; the others are added up in one row.
@@ -15,7 +15,8 @@ const LEAST: f64 = 0.01;
 pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
     subjects.each_result(|subject| {
         let why = subject.result.why.as_ref()?;
-        let tails: Vec<&Tail> = why.tails.iter().filter(|tail| !tail.rows.is_empty()).collect();
+        let tails: Vec<&ReportedTail> =
+            why.tails.iter().filter(|tail| !tail.rows.is_empty()).collect();
         let holders = explain::holders(why, &subject.participants());
         (!tails.is_empty() || holders.is_some()).then(|| {
             html! {
@@ -29,11 +30,11 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
     })
 }
 
-fn table(subject: &Subject<'_>, tail: &Tail) -> Table {
+fn table(subject: &Subject<'_>, tail: &ReportedTail) -> Table {
     let participants = subject.participants();
-    let is_large = |row: &&TailRow| row.share.abs() >= LEAST;
-    let shown: Vec<&TailRow> = tail.rows.iter().filter(is_large).take(ROWS).collect();
-    let sum = |rows: &mut dyn Iterator<Item = &TailRow>| {
+    let is_large = |row: &&ReportedTailRow| row.share.abs() >= LEAST;
+    let shown: Vec<&ReportedTailRow> = tail.rows.iter().filter(is_large).take(ROWS).collect();
+    let sum = |rows: &mut dyn Iterator<Item = &ReportedTailRow>| {
         rows.fold((0.0, 0_i64), |(share, ns), row| {
             (share + row.share, ns.saturating_add(row.excess_ns))
         })

@@ -3,7 +3,7 @@
 use crate::chart::axis::Axis;
 use crate::chart::frame::{Caption, figure};
 use crate::chart::look::Look;
-use crate::chart::plot::{BOTTOM, Joined, LEFT, Line, Plot, RIGHT, TOP};
+use crate::chart::plot::{BOTTOM, LEFT, LineJoin, Plot, PlotLine, RIGHT, TOP};
 use crate::chart::scale::Scale;
 use crate::published::{Study, name_of};
 use crate::subject::{Subject, Subjects};
@@ -13,7 +13,7 @@ use maud::{Markup, html};
 use wirelap_report::{Pacing, RunKind, human};
 
 /// Ours or a published one, over payloads.
-struct Curve {
+struct ThroughputCurve {
     name: String,
     look: Look,
     is_published: bool,
@@ -21,7 +21,7 @@ struct Curve {
     points: Vec<(u64, f64, f64)>,
 }
 
-impl Curve {
+impl ThroughputCurve {
     /// True if the curve has points of several payloads, which are in order.
     fn has_several_payloads(&self) -> bool {
         self.points.first().map(|point| point.0) != self.points.last().map(|point| point.0)
@@ -31,7 +31,7 @@ impl Curve {
 /// The section; `None` unless a middleware was measured with several payloads.
 pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
     let mut curves = measured(subjects);
-    if !curves.iter().any(Curve::has_several_payloads) {
+    if !curves.iter().any(ThroughputCurve::has_several_payloads) {
         return None;
     }
     let is_throughput =
@@ -54,8 +54,8 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
 }
 
 /// The curve of each middleware, without results whose rate was requested or is not known.
-fn measured(subjects: &Subjects<'_>) -> Vec<Curve> {
-    let mut curves: Vec<Curve> = Vec::new();
+fn measured(subjects: &Subjects<'_>) -> Vec<ThroughputCurve> {
+    let mut curves: Vec<ThroughputCurve> = Vec::new();
     for subject in &subjects.all {
         let (result, rate) = (subject.result, &subject.result.throughput);
         if result.payload_bytes == 0 || !rate.is_known() || is_paced(subject) {
@@ -64,7 +64,7 @@ fn measured(subjects: &Subjects<'_>) -> Vec<Curve> {
         let point = (result.payload_bytes, rate.msg_per_s, rate.payload_bit_per_s);
         match curves.iter_mut().find(|curve| curve.name == subject.middleware) {
             Some(curve) => curve.points.push(point),
-            None => curves.push(Curve {
+            None => curves.push(ThroughputCurve {
                 name: subject.middleware.clone(),
                 look: Look::of(curves.len()),
                 is_published: false,
@@ -85,11 +85,11 @@ fn is_paced(subject: &Subject<'_>) -> bool {
 
 /// The published curves of the middlewares that were measured, each once, in the colour of the measured curve and over the
 /// payloads that were measured.
-fn published(subjects: &Subjects<'_>, measured: &[Curve]) -> Vec<Curve> {
+fn published(subjects: &Subjects<'_>, measured: &[ThroughputCurve]) -> Vec<ThroughputCurve> {
     let Some(study) = Study::load() else { return Vec::new() };
     let sizes = || measured.iter().flat_map(|curve| &curve.points).map(|point| point.0);
     let (low, high) = (sizes().min().unwrap_or_default(), sizes().max().unwrap_or_default());
-    let mut curves: Vec<Curve> = Vec::new();
+    let mut curves: Vec<ThroughputCurve> = Vec::new();
     for subject in &subjects.all {
         let Some(name) = name_of(subject.result) else { continue };
         let Some(ours) = measured.iter().find(|curve| curve.name == subject.middleware) else {
@@ -104,12 +104,17 @@ fn published(subjects: &Subjects<'_>, measured: &[Curve]) -> Vec<Curve> {
         if points.is_empty() || curves.iter().any(|curve| curve.name == title) {
             continue;
         }
-        curves.push(Curve { name: title, look: ours.look, is_published: true, points });
+        curves.push(ThroughputCurve { name: title, look: ours.look, is_published: true, points });
     }
     curves
 }
 
-fn chart(curves: &[Curve], title: &str, id: &str, of: fn(&(u64, f64, f64)) -> f64) -> Markup {
+fn chart(
+    curves: &[ThroughputCurve],
+    title: &str,
+    id: &str,
+    of: fn(&(u64, f64, f64)) -> f64,
+) -> Markup {
     let caption = Caption {
         id: id.into(),
         title: format!("{title} against payload"),
@@ -122,12 +127,12 @@ fn chart(curves: &[Curve], title: &str, id: &str, of: fn(&(u64, f64, f64)) -> f6
         y: Axis::new(Scale::log(all().map(of), BOTTOM, TOP), &title.to_lowercase(), tick_count),
         lines: curves
             .iter()
-            .map(|curve| Line {
+            .map(|curve| PlotLine {
                 name: if curve.is_published { String::new() } else { curve.name.clone() },
                 look: curve.look,
                 dash: Some(if curve.is_published { "2 4" } else { "none" }),
                 has_markers: !curve.is_published,
-                joined: Joined::Straight,
+                joined: LineJoin::Straight,
                 points: curve.points.iter().map(|point| (point.0 as f64, of(point))).collect(),
             })
             .collect(),
@@ -136,7 +141,7 @@ fn chart(curves: &[Curve], title: &str, id: &str, of: fn(&(u64, f64, f64)) -> f6
     figure(&plot.caption, &plot.render(), &plot.legend(), &table(curves, title, of))
 }
 
-fn table(curves: &[Curve], title: &str, of: fn(&(u64, f64, f64)) -> f64) -> Table {
+fn table(curves: &[ThroughputCurve], title: &str, of: fn(&(u64, f64, f64)) -> f64) -> Table {
     let mut sizes: Vec<u64> = curves
         .iter()
         .filter(|curve| !curve.is_published)
@@ -145,11 +150,11 @@ fn table(curves: &[Curve], title: &str, of: fn(&(u64, f64, f64)) -> f64) -> Tabl
         .collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let cell = |curve: &Curve, size: u64| {
+    let cell = |curve: &ThroughputCurve, size: u64| {
         let point = curve.points.iter().find(|point| point.0 == size);
         point.map_or_else(|| "–".to_owned(), |point| human::count(of(point)))
     };
-    let row = |curve: &Curve| {
+    let row = |curve: &ThroughputCurve| {
         let cells = sizes.iter().map(|&size| cell(curve, size));
         std::iter::once(curve.name.clone()).chain(cells).collect()
     };

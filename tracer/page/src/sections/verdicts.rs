@@ -6,7 +6,7 @@ use crate::write::sentence;
 use maud::{Markup, html};
 use wirelap_events::human::{counted, percent};
 use wirelap_report::explain;
-use wirelap_report::why::{Severity, Verdict, Why};
+use wirelap_report::why::{ReportedSeverity, ReportedVerdict, ReportedWhy};
 
 /// The section; `None` if no message was examined.
 pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
@@ -16,26 +16,26 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
     })
 }
 
-fn of_result(subjects: &Subjects<'_>, subject: &Subject<'_>, why: &Why) -> Markup {
+fn of_result(subjects: &Subjects<'_>, subject: &Subject<'_>, why: &ReportedWhy) -> Markup {
     let of = |severity| why.verdicts.iter().filter(move |verdict| verdict.severity == severity);
-    let notes = of(Severity::Note).count() as u64;
+    let notes = of(ReportedSeverity::Note).count() as u64;
     html! {
         @if why.problem().is_none() { p class="fine" { (explain::nothing(why, &subject.participants())) } }
-        @for verdict in of(Severity::Problem) { (alike(subjects, subject, &[verdict])) }
+        @for verdict in of(ReportedSeverity::Problem) { (alike(subjects, subject, &[verdict])) }
         @if notes > 0 {
             details {
                 summary { (counted(notes, "note")) ": no problem" }
-                @for notes in grouped(of(Severity::Note)) { (alike(subjects, subject, &notes)) }
+                @for notes in grouped(of(ReportedSeverity::Note)) { (alike(subjects, subject, &notes)) }
             }
         }
     }
 }
 
 /// Notes that differ only in their process and segment, together.
-fn grouped<'a>(notes: impl Iterator<Item = &'a Verdict>) -> Vec<Vec<&'a Verdict>> {
-    let mut groups: Vec<Vec<&Verdict>> = Vec::new();
+fn grouped<'a>(notes: impl Iterator<Item = &'a ReportedVerdict>) -> Vec<Vec<&'a ReportedVerdict>> {
+    let mut groups: Vec<Vec<&ReportedVerdict>> = Vec::new();
     for note in notes {
-        let is_alike = |other: &&Verdict| {
+        let is_alike = |other: &&ReportedVerdict| {
             (&note.kind, &note.title, &note.evidence, &note.remedy)
                 == (&other.kind, &other.title, &other.evidence, &other.remedy)
         };
@@ -48,11 +48,11 @@ fn grouped<'a>(notes: impl Iterator<Item = &'a Verdict>) -> Vec<Vec<&'a Verdict>
 }
 
 /// Verdicts with the same evidence and remedy: mostly one.
-fn alike(subjects: &Subjects<'_>, subject: &Subject<'_>, verdicts: &[&Verdict]) -> Markup {
+fn alike(subjects: &Subjects<'_>, subject: &Subject<'_>, verdicts: &[&ReportedVerdict]) -> Markup {
     let Some(first) = verdicts.first() else { return Markup::default() };
     let (class, word) = match first.severity {
-        Severity::Problem => ("problem", "Problem: "),
-        Severity::Note => ("note", "Note: "),
+        ReportedSeverity::Problem => ("problem", "Problem: "),
+        ReportedSeverity::Note => ("note", "Note: "),
     };
     let heading = if verdicts.len() == 1 { name(subject, first) } else { title(first) };
     let evidence = first.evidence.iter().filter(|clause| !clause.trim().is_empty());
@@ -84,11 +84,11 @@ fn alike(subjects: &Subjects<'_>, subject: &Subject<'_>, verdicts: &[&Verdict]) 
 }
 
 /// The verdict's title with its process and segment.
-fn name(subject: &Subject<'_>, verdict: &Verdict) -> String {
+fn name(subject: &Subject<'_>, verdict: &ReportedVerdict) -> String {
     explain::verdict_name(verdict, &subject.participants())
 }
 
-fn title(verdict: &Verdict) -> String {
+fn title(verdict: &ReportedVerdict) -> String {
     if verdict.title.is_empty() {
         explain::cause_title(&verdict.kind)
     } else {
@@ -97,12 +97,12 @@ fn title(verdict: &Verdict) -> String {
 }
 
 /// The cost of a verdict's cause, and the time in which it was active.
-fn costs(verdict: &Verdict) -> Vec<String> {
+fn costs(verdict: &ReportedVerdict) -> Vec<String> {
     [explain::cost(verdict), explain::when(verdict)].into_iter().flatten().collect()
 }
 
 /// Process and segment, and what it costs there.
-fn place(subject: &Subject<'_>, verdict: &Verdict) -> String {
+fn place(subject: &Subject<'_>, verdict: &ReportedVerdict) -> String {
     let name = name(subject, verdict);
     let place = name.strip_prefix(&title(verdict)).map(|rest| rest.trim_start_matches(", "));
     let mut parts = vec![place.unwrap_or(&name).to_owned()];
@@ -112,7 +112,7 @@ fn place(subject: &Subject<'_>, verdict: &Verdict) -> String {
 }
 
 /// The threads that had the CPU or the lock.
-fn culprits(subject: &Subject<'_>, verdict: &Verdict) -> Markup {
+fn culprits(subject: &Subject<'_>, verdict: &ReportedVerdict) -> Markup {
     let participants = subject.participants();
     let rows = verdict
         .culprits

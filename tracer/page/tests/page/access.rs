@@ -3,7 +3,7 @@
 use crate::fixtures::{all, at_rates, page_of};
 use crate::markup::{Element, read};
 use std::collections::BTreeSet;
-use wirelap_page::{File, Options, page};
+use wirelap_page::{ExplainOptions, File, page};
 
 /// All pages: of one file, of none, and of several.
 fn pages() -> Vec<(String, String)> {
@@ -11,9 +11,12 @@ fn pages() -> Vec<(String, String)> {
         all().iter().map(|(name, report)| ((*name).to_owned(), page_of(report))).collect();
     let [one, two] = at_rates();
     let files = [File { name: "one.json", report: &one }, File { name: "two.json", report: &two }];
-    pages.push(("two files".into(), page(&files, Options::default())));
-    pages.push(("the same file twice".into(), page(&[files[0], files[0]], Options { worst: 9 })));
-    pages.push(("no file".into(), page(&[], Options::default())));
+    pages.push(("two files".into(), page(&files, ExplainOptions::default())));
+    pages.push((
+        "the same file twice".into(),
+        page(&[files[0], files[0]], ExplainOptions { worst: 9 }),
+    ));
+    pages.push(("no file".into(), page(&[], ExplainOptions::default())));
     pages
 }
 

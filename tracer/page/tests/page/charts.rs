@@ -2,7 +2,7 @@
 
 use crate::fixtures::{all, at_rates, latency, page_of, throughput};
 use crate::markup::{Element, read};
-use wirelap_page::{File, Options, page};
+use wirelap_page::{ExplainOptions, File, page};
 use wirelap_report::UsageAt;
 
 /// Attributes of SVG that are numbers or lists of them.
@@ -84,7 +84,7 @@ fn sections_without_data_are_left_out() {
         "method",
     ];
     assert_eq!(sections(&html), expected);
-    let html = read(&page(&[], Options::default()));
+    let html = read(&page(&[], ExplainOptions::default()));
     assert!(sections(&html).is_empty());
 }
 
@@ -97,7 +97,7 @@ fn payloads_and_rates_have_charts_of_their_own() {
     assert!(chart.text().contains("zenoh-p2p, published"));
     let [one, two] = at_rates();
     let files = [File { name: "one.json", report: &one }, File { name: "two.json", report: &two }];
-    let html = read(&page(&files, Options::default()));
+    let html = read(&page(&files, ExplainOptions::default()));
     let chart = html.with_id("latency-rates").expect("a chart");
     assert_eq!(chart.find("table")[0].rows().len(), 10);
 }
@@ -166,7 +166,7 @@ fn small_shares_of_a_cpu_have_ticks_of_their_own() {
 fn results_of_several_files_are_told_apart() {
     let [one, two] = at_rates();
     let files = [File { name: "one.json", report: &one }, File { name: "two.json", report: &two }];
-    let html = read(&page(&files, Options::default()));
+    let html = read(&page(&files, ExplainOptions::default()));
     let summary = html.with_id("summary").unwrap();
     let headings: Vec<String> = summary.find("h3").iter().map(|heading| heading.text()).collect();
     assert_eq!(headings, ["A: one.json", "B: two.json"]);
@@ -198,7 +198,7 @@ fn the_names_at_the_ends_of_lines_are_whole() {
         all().into_iter().map(|(name, report)| (name, page_of(&report))).chain([("rates", {
             let files =
                 [File { name: "one.json", report: &one }, File { name: "two.json", report: &two }];
-            page(&files, Options::default())
+            page(&files, ExplainOptions::default())
         })])
     {
         if name == "extreme" {

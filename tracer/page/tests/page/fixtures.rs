@@ -1,17 +1,17 @@
 //! Reports with something in every section.
 
 use wirelap_events::Nanos;
-use wirelap_page::{File, Options, page};
+use wirelap_page::{ExplainOptions, File, page};
 use wirelap_report::{
-    ClientSize, Distribution, Environment, Histograms, Hook, IdleUse, Pacing, ProcessUse,
-    Repetition, RttHalf, RunKind, RunReport, RunResult, Samples, Scenario, Skipped, Slowdown,
-    TimeSpent, TimeSpentRow, UnknownTraffic, from_snapshot,
+    ClientSize, DistributionSummary, Environment, Histograms, Hook, IdleUse, Pacing, ProcessUse,
+    Repetition, ReportedTimeSpent, ReportedTimeSpentRow, ReportedUnknownTraffic, RttHalf, RunKind,
+    RunReport, RunResult, Samples, Scenario, Skipped, Slowdown, from_snapshot,
 };
 use wirelap_test_pipeline::snapshots;
 
 /// The page of one report.
 pub fn page_of(report: &RunReport) -> String {
-    page(&[File { name: "run.json", report }], Options::default())
+    page(&[File { name: "run.json", report }], ExplainOptions::default())
 }
 
 /// Every kind of report, named.
@@ -58,9 +58,9 @@ pub fn latency() -> RunReport {
         why: "Apache Kafka is not installed".into(),
         remedy: Some("wirelap-workload fetch kafka".into()),
     }];
-    report.unknown.traffic = vec![UnknownTraffic {
+    report.unknown.traffic = vec![ReportedUnknownTraffic {
         sentence: "TLS 1.3 on port 8883: 3 connections, 1.2 MB; encrypted.".into(),
-        ..UnknownTraffic::default()
+        ..ReportedUnknownTraffic::default()
     }];
     report.notes = vec!["The CPUs were busy with other programs.".into()];
     report
@@ -121,8 +121,8 @@ fn measure(result: &mut RunResult) {
     result.judge();
 }
 
-fn rtt_half(one_way: &Distribution) -> RttHalf {
-    let Distribution { count, min, p50, p90, p99, p999, max } = *one_way;
+fn rtt_half(one_way: &DistributionSummary) -> RttHalf {
+    let DistributionSummary { count, min, p50, p90, p99, p999, max } = *one_way;
     RttHalf { count, min, p50: p50 + 3_000, p90, p99, p999, max, trimmed_p50: p50 + 2_950 }
 }
 
@@ -147,7 +147,7 @@ fn repetition(number: u32, samples: &Samples, result: &RunResult) -> Repetition 
         idle: Some(IdleUse { seconds: 10.0, cpu_share: 0.000_42, rss_bytes: 8 << 20 }),
         ..ProcessUse::default()
     };
-    let rows = result.segments.iter().map(|row| TimeSpentRow {
+    let rows = result.segments.iter().map(|row| ReportedTimeSpentRow {
         leg: row.leg,
         segment: row.segment.clone(),
         cause: (row.segment == "runqueue").then(|| "run_queue_contention".to_owned()),
@@ -163,7 +163,7 @@ fn repetition(number: u32, samples: &Samples, result: &RunResult) -> Repetition 
         one_way_ns: samples.distribution(),
         rtt_half_ns: Some(rtt_half(&samples.distribution())),
         histograms: Histograms { one_way_ns: samples.histogram(), ..Histograms::default() },
-        time_spent: TimeSpent { messages: 4_000, tail_messages: 40, rows: rows.collect() },
+        time_spent: ReportedTimeSpent { messages: 4_000, tail_messages: 40, rows: rows.collect() },
         byte_deliveries: 4_000,
         wire_bytes: 596_000,
         processes: vec![use_of("ping", 0.31), use_of("pong", 0.22)],
@@ -268,8 +268,12 @@ pub fn extreme() -> RunReport {
         }
         let why = result.why.get_or_insert_default();
         why.typical = vec![
-            wirelap_report::why::TypicalRow { leg: 1, segment: "wire".into(), mean_ns: most },
-            wirelap_report::why::TypicalRow {
+            wirelap_report::why::ReportedTypicalRow {
+                leg: 1,
+                segment: "wire".into(),
+                mean_ns: most,
+            },
+            wirelap_report::why::ReportedTypicalRow {
                 leg: 255,
                 segment: "no segment".into(),
                 mean_ns: most,

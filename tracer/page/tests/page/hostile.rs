@@ -2,7 +2,7 @@
 
 use crate::fixtures::latency;
 use crate::markup::read;
-use wirelap_page::{File, Options, page};
+use wirelap_page::{ExplainOptions, File, page};
 use wirelap_report::RunReport;
 
 const ATTACK: &str = "</title></style></svg>--><script>alert(1)</script><img src=x onerror='a()'>\" onload=\"b()\" &amp; \u{202e}\0'";
@@ -52,7 +52,7 @@ fn poisoned() -> RunReport {
 fn texts_of_a_file_stay_texts() {
     let clean = latency();
     let hostile = poisoned();
-    let file = |report| page(&[File { name: ATTACK, report }], Options::default());
+    let file = |report| page(&[File { name: ATTACK, report }], ExplainOptions::default());
     let (clean, text) = (file(&clean), file(&hostile));
     let html = read(&text);
     assert!(html.text().contains("<script>alert(1)</script>"), "the attack is shown as text");
@@ -81,7 +81,7 @@ fn texts_of_a_file_stay_texts() {
 
 #[test]
 fn nothing_is_loaded() {
-    let text = page(&[File { name: "run.json", report: &latency() }], Options::default());
+    let text = page(&[File { name: "run.json", report: &latency() }], ExplainOptions::default());
     for element in read(&text).all() {
         for (name, value) in &element.attributes {
             assert!(!["src", "srcset", "data", "action", "poster"].contains(&name.as_str()));

@@ -3,8 +3,8 @@
 use crate::fixtures::{latency, page_of};
 use crate::markup::{Element, read};
 use wirelap_report::{
-    Connections, Distribution, OperationBytes, Pacing, Process, RunKind, RunReport, RunResult,
-    Topology,
+    Connections, DistributionSummary, OperationBytes, Pacing, ReportedProcess, RunKind, RunReport,
+    RunResult, Topology,
 };
 
 /// The rows of the table with this caption.
@@ -38,12 +38,12 @@ fn many_clients() -> RunReport {
     let result = &mut report.results[0];
     result.broker = Some("mosquitto".into());
     (result.payload_bytes, result.rate_msg_per_s) = (16, Some(1000.0));
-    let one_way = Distribution {
+    let one_way = DistributionSummary {
         count: 4,
         p50: 300_000,
         p90: 500_000,
         p99: 900_000,
-        ..Distribution::default()
+        ..DistributionSummary::default()
     };
     result.latency.one_way_ns = one_way;
     result.segments.iter_mut().for_each(|row| row.total_ns = Some(0));
@@ -73,7 +73,11 @@ fn the_memory_of_brokers_says_whether_it_is_a_mean() {
     let topology = result.topology.as_mut().unwrap();
     (topology.publishers, topology.subscribers, topology.topics) = (50_000, 50_000, 50_000);
     result.rate_msg_per_s = Some(50_000.0);
-    let broker = Process { role: "broker".into(), rss_bytes: Some(97 << 20), ..Process::default() };
+    let broker = ReportedProcess {
+        role: "broker".into(),
+        rss_bytes: Some(97 << 20),
+        ..ReportedProcess::default()
+    };
     result.processes = vec![broker];
     let rows = table(&read(&page_of(&report)), "p2p-50K-50K-50K-50K, published beside measured")
         .expect("the table");
@@ -109,8 +113,12 @@ fn connections_have_their_own_times() {
     let mut report = report("mqtt", Topology { connections: 10_000, ..Topology::default() });
     let result = &mut report.results[0];
     result.rate_msg_per_s = Some(100.0);
-    let connect_ns =
-        Distribution { count: 9, p50: 700_000, p99: 800_000, ..Distribution::default() };
+    let connect_ns = DistributionSummary {
+        count: 9,
+        p50: 700_000,
+        p99: 800_000,
+        ..DistributionSummary::default()
+    };
     result.connections = Some(Connections { wanted: 10_000, opened: 10_000, connect_ns });
     let rows = table(&read(&page_of(&report)), "conn-tcp-10K-100, published beside measured")
         .expect("the table");

@@ -2,14 +2,14 @@
 
 use crate::fixtures::{latency, page_of, rates_of_one_run, throughput};
 use crate::markup::{Element, read};
-use wirelap_page::{File, Options, page};
+use wirelap_page::{ExplainOptions, File, page};
 use wirelap_report::RunReport;
 
 /// The page of files `a.json`, `b.json` …
 fn page_of_files(reports: &[RunReport]) -> Element {
     let names = ["a.json", "b.json", "c.json"];
     let files = names.into_iter().zip(reports).map(|(name, report)| File { name, report });
-    read(&page(&files.collect::<Vec<_>>(), Options::default()))
+    read(&page(&files.collect::<Vec<_>>(), ExplainOptions::default()))
 }
 
 /// The names in the legend of a chart, and the lines beside them.

@@ -4,7 +4,7 @@ use crate::fixtures::{all, at_rates, latency, page_of};
 use crate::markup::{Element, read};
 use serde_json::Value;
 use wirelap_events::human::{bytes, count, time_ns, time_pair_ns};
-use wirelap_page::{File, Options, page};
+use wirelap_page::{ExplainOptions, File, page};
 use wirelap_report::{RunReport, explain, table};
 
 /// The rows of the table in text: columns are at least two spaces apart.
@@ -93,9 +93,9 @@ fn the_page_says_the_sentences_of_the_text() {
         }
     }
     // The page of text is cut at 100 columns, so its lines are compared without their breaks.
-    let text = plain(&explain::pages(&report, explain::Options::default()));
+    let text = plain(&explain::pages(&report, explain::ExplainOptions::default()));
     for result in &report.results {
-        let participants = explain::Participants::of(result, report.scenario.pacing);
+        let participants = explain::PathNames::of(result, report.scenario.pacing);
         let opening = plain(&explain::opening(result, &report.scenario, &participants));
         assert!(text.contains(&opening) && said.contains(&opening), "{opening}");
         if let Some(headline) = explain::headline(result, &participants) {
@@ -118,7 +118,7 @@ fn a_partial_run_has_the_reasons_of_the_text() {
 fn each_file_has_its_own_table() {
     let [one, two] = at_rates();
     let files = [File { name: "one.json", report: &one }, File { name: "two.json", report: &two }];
-    let html = read(&page(&files, Options::default()));
+    let html = read(&page(&files, ExplainOptions::default()));
     let tables = html.with_id("results").unwrap().find("table");
     assert_eq!(tables.len(), 2);
     assert_eq!(tables[1].rows(), table::cells(&two)[1..].to_vec());

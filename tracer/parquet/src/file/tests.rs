@@ -30,7 +30,7 @@ impl Write for SmallDisk {
     }
 }
 
-impl Target for SmallDisk {
+impl TableTarget for SmallDisk {
     fn cut(&mut self, length: u64) -> io::Result<()> {
         self.bytes.truncate(usize::try_from(length).unwrap());
         Ok(())
@@ -63,8 +63,8 @@ fn delivery(number: u32) -> Delivery {
     }
 }
 
-fn batch(numbers: std::ops::Range<u32>) -> Batch {
-    let mut batch = Batch::default();
+fn batch(numbers: std::ops::Range<u32>) -> RowBatch {
+    let mut batch = RowBatch::default();
     numbers.for_each(|number| batch.add(0, &delivery(number), SampleStatus::Counted));
     batch
 }
@@ -122,7 +122,7 @@ fn what_is_written_is_read() {
 
 #[test]
 fn a_delivery_that_was_not_followed_has_no_latency() {
-    let mut rows = Batch::default();
+    let mut rows = RowBatch::default();
     let whole = delivery(1);
     rows.add(0, &whole, SampleStatus::LegIncomplete);
     rows.add(0, &whole, SampleStatus::Duplicate);

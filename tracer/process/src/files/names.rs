@@ -50,11 +50,11 @@ struct AllowedName {
     existing: Existing,
     numbered: bool,
     /// The file that was kept under this name last: it may be replaced by the next one.
-    kept: Option<Identity>,
+    kept: Option<FileIdentity>,
 }
 
 /// The device and the inode of a file.
-type Identity = (u64, u64);
+type FileIdentity = (u64, u64);
 
 /// A file that is being written and does not have its final name yet.
 #[derive(Debug)]
@@ -308,11 +308,11 @@ fn keeps_owner(folder: &Stat, file: &Stat) -> bool {
     file.st_uid == 0 || (folder.st_uid == file.st_uid && folder.st_mode & OTHERS_WRITE == 0)
 }
 
-fn identity(stat: &Stat) -> Identity {
+fn identity(stat: &Stat) -> FileIdentity {
     (stat.st_dev, stat.st_ino)
 }
 
-fn identity_at(folder: &OwnedFd, name: &OsStr) -> Option<Identity> {
+fn identity_at(folder: &OwnedFd, name: &OsStr) -> Option<FileIdentity> {
     statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| identity(&stat))
 }
 

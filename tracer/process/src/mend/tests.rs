@@ -1,28 +1,19 @@
 use super::*;
+use strum::VariantArray;
 
-const FAMILIES: [Family; 7] = [
-    Family::Debian,
-    Family::Ubuntu,
-    Family::Fedora,
-    Family::Arch,
-    Family::RaspberryPiOs,
-    Family::Yocto,
-    Family::Other,
-];
-
-fn of(family: Family, release: &str) -> Distribution {
-    Distribution { family, name: String::new(), release: release.into() }
+fn of(family: DistributionFamily, release: &str) -> LinuxDistribution {
+    LinuxDistribution { family, name: String::new(), release: release.into() }
 }
 
 fn user(has_setcap: bool) -> Asker {
     Asker { is_root: false, has_setcap, program: "/usr/bin/wirelap".into() }
 }
 
-fn said(lack: Lack, family: Family, release: &str) -> String {
+fn said(lack: Lack, family: DistributionFamily, release: &str) -> String {
     lack.command(&of(family, release), &user(true))
 }
 
-/// A part of the command for each lack, by distribution in the order of [`FAMILIES`].
+/// A part of the command for each lack, by distribution in the order of [`DistributionFamily`].
 #[test]
 fn each_distribution_has_a_command_for_each_lack() {
     let table: [(Lack, [&str; 7]); 11] = [
@@ -96,12 +87,12 @@ fn each_distribution_has_a_command_for_each_lack() {
         (Lack::Jit, ["net.core.bpf_jit_enable=1"; 7]),
         (Lack::CgroupV2, ["sudo mount -t cgroup2 none"; 7]),
     ];
-    assert_eq!(table.each_ref().map(|(lack, _)| *lack), Lack::ALL);
+    assert_eq!(table.each_ref().map(|(lack, _)| *lack), Lack::VARIANTS);
     for (lack, wanted) in table {
-        for (family, wanted) in FAMILIES.into_iter().zip(wanted) {
+        for (&family, wanted) in DistributionFamily::VARIANTS.iter().zip(wanted) {
             let said = said(lack, family, "bookworm");
             assert!(said.contains(wanted), "{lack:?} on {family:?}: {said}");
-            assert!(!said.contains('\n'), "{said}");
+            assert!(!said.contains(['\n', '{', '}']), "{said}");
         }
     }
 }
@@ -109,34 +100,37 @@ fn each_distribution_has_a_command_for_each_lack() {
 #[test]
 fn a_newer_kernel_is_that_of_the_release() {
     let newer = |family, release| said(Lack::NewerKernel, family, release);
-    assert!(newer(Family::Ubuntu, "noble").contains("linux-generic-hwe-24.04"));
-    assert!(newer(Family::Ubuntu, "jammy").contains("linux-generic-hwe-22.04"));
-    assert!(newer(Family::Ubuntu, "focal").contains("linux-generic-hwe-20.04"));
-    assert!(newer(Family::Debian, "trixie").contains("trixie-backports"));
-    assert!(newer(Family::Debian, "bullseye").contains("linux-image-6.1-"));
+    assert!(newer(DistributionFamily::Ubuntu, "noble").contains("linux-generic-hwe-24.04"));
+    assert!(newer(DistributionFamily::Ubuntu, "jammy").contains("linux-generic-hwe-22.04"));
+    assert!(newer(DistributionFamily::Ubuntu, "focal").contains("linux-generic-hwe-20.04"));
+    assert!(newer(DistributionFamily::Debian, "trixie").contains("trixie-backports"));
+    assert!(newer(DistributionFamily::Debian, "bullseye").contains("linux-image-6.1-"));
     // It has backports only once it is released.
-    assert!(!newer(Family::Debian, "forky").contains("backports"));
+    assert!(!newer(DistributionFamily::Debian, "forky").contains("backports"));
     // A release that is not known gets no name that may not exist.
-    assert!(!newer(Family::Debian, "kali-rolling").contains("backports"));
-    assert!(!newer(Family::Debian, "").contains("backports"));
+    assert!(!newer(DistributionFamily::Debian, "kali-rolling").contains("backports"));
+    assert!(!newer(DistributionFamily::Debian, "").contains("backports"));
 }
 
 #[test]
 fn what_sets_capabilities_is_installed_where_it_is_missing() {
     let set = |family, has| set_capabilities(&of(family, ""), &user(has));
-    for family in FAMILIES {
+    for &family in DistributionFamily::VARIANTS {
         assert_eq!(set(family, true), format!("sudo setcap {FILE_CAPABILITIES} /usr/bin/wirelap"));
     }
-    assert!(set(Family::Debian, false).starts_with("sudo apt install libcap2-bin && sudo setcap "));
-    assert!(set(Family::Fedora, false).starts_with("sudo dnf install libcap && "));
-    assert!(set(Family::Arch, false).starts_with("sudo pacman -S libcap && "));
-    assert!(set(Family::Yocto, false).contains("libcap-bin"));
+    assert!(
+        set(DistributionFamily::Debian, false)
+            .starts_with("sudo apt install libcap2-bin && sudo setcap ")
+    );
+    assert!(set(DistributionFamily::Fedora, false).starts_with("sudo dnf install libcap && "));
+    assert!(set(DistributionFamily::Arch, false).starts_with("sudo pacman -S libcap && "));
+    assert!(set(DistributionFamily::Yocto, false).contains("libcap-bin"));
 }
 
 #[test]
 fn root_without_capabilities_is_in_a_container() {
     let root = Asker { is_root: true, ..user(true) };
-    let said = |lack: Lack| lack.command(&of(Family::Debian, ""), &root);
+    let said = |lack: Lack| lack.command(&of(DistributionFamily::Debian, ""), &root);
     assert!(said(Lack::Capability).contains("--cap-add=PERFMON"));
     assert!(said(Lack::RealTime).contains("LimitRTPRIO=1"));
 }

@@ -1,7 +1,7 @@
 //! Publisher confirms (`RabbitMQ`'s extension `confirm.select`): after it, the messages that a client publishes on a channel are numbered from
 //! 1, and the server acknowledges these numbers (<https://www.rabbitmq.com/docs/confirms#publisher-confirms>).
 
-use super::method::Acknowledgement;
+use super::method::AmqpAcknowledgement;
 use crate::FrameSink;
 use rustc_hash::FxHashMap;
 use wirelap_events::{ByteRange, Saturate};
@@ -63,16 +63,16 @@ impl Confirms {
     pub fn confirm(
         &mut self,
         channel: u16,
-        acknowledgement: Acknowledgement,
+        acknowledgement: AmqpAcknowledgement,
         extent: ByteRange,
         out: &mut dyn FrameSink,
     ) {
         let Some(confirmed) = self.channels.get_mut(&channel) else { return };
         let next = confirmed.confirmed.saturating_add(1);
         let (first, last) = match acknowledgement {
-            Acknowledgement::One(tag) => (tag, tag),
-            Acknowledgement::UpTo(0) => (next, confirmed.published),
-            Acknowledgement::UpTo(tag) => (next, tag),
+            AmqpAcknowledgement::One(tag) => (tag, tag),
+            AmqpAcknowledgement::UpTo(0) => (next, confirmed.published),
+            AmqpAcknowledgement::UpTo(tag) => (next, tag),
         };
         let last = last.min(confirmed.published);
         if first <= next {
@@ -124,10 +124,10 @@ mod tests {
         let at = |tag| number(1, tag);
         assert_eq!(seen.0, [1, 2, 3, 4].map(|tag| (false, at(tag))));
         seen.0.clear();
-        confirms.confirm(1, Acknowledgement::One(2), extent, &mut seen);
-        confirms.confirm(1, Acknowledgement::UpTo(3), extent, &mut seen);
-        confirms.confirm(1, Acknowledgement::UpTo(u64::MAX), extent, &mut seen);
-        confirms.confirm(2, Acknowledgement::One(1), extent, &mut seen);
+        confirms.confirm(1, AmqpAcknowledgement::One(2), extent, &mut seen);
+        confirms.confirm(1, AmqpAcknowledgement::UpTo(3), extent, &mut seen);
+        confirms.confirm(1, AmqpAcknowledgement::UpTo(u64::MAX), extent, &mut seen);
+        confirms.confirm(2, AmqpAcknowledgement::One(1), extent, &mut seen);
         // What was answered before is so again, which nobody waits for.
         assert_eq!(seen.0, [2, 1, 2, 3, 4].map(|tag| (true, at(tag))));
     }

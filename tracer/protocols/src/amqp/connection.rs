@@ -3,10 +3,10 @@
 use super::client_properties::connection_name;
 use super::confirms::Confirms;
 use super::consumer;
-use super::content::{Contents, Continued};
+use super::content::{Continued, OpenContents};
 use super::dead_letter;
-use super::frame::{self, FrameHeader, FrameKind, OPENING};
-use super::method::{Acknowledgement, BASIC, Delivery, Envelope, Method};
+use super::frame::{self, AmqpFrameHeader, FrameKind, OPENING};
+use super::method::{AmqpAcknowledgement, AmqpDelivery, BASIC, Envelope, Method};
 use super::permits::Permits;
 use super::recognition;
 use super::transactions::Transactions;
@@ -20,14 +20,14 @@ pub(super) struct AmqpConnection {
     /// The server, once a method has shown which end it is.
     server: Option<Side>,
     /// The messages that each side is sending.
-    contents: [Contents; 2],
+    contents: [OpenContents; 2],
     /// The acknowledgements and requests that the server's deliveries wait for.
     permits: Permits,
     /// Messages that the client has published in transactions and not committed.
     transactions: Transactions,
     /// Publisher confirms of the server.
     confirms: Confirms,
-    /// Whether the server has said that it does not read what the client publishes.
+    /// The server's last word on whether it reads what the client publishes.
     blocked: Blocked,
 }
 
@@ -53,7 +53,7 @@ impl AmqpConnection {
     fn method(
         &mut self,
         side: Side,
-        header: FrameHeader,
+        header: AmqpFrameHeader,
         payload: &[u8],
         range: ByteRange,
         out: &mut dyn FrameSink,
@@ -70,13 +70,13 @@ impl AmqpConnection {
             out.client(side, connection_name(reader.peek_rest()).unwrap_or_default());
         }
         let arguments = reader.peek_rest();
-        if let Some(acknowledgement) =
-            Acknowledgement::read(method, arguments).filter(|_| self.server == Some(side.other()))
+        if let Some(acknowledgement) = AmqpAcknowledgement::read(method, arguments)
+            .filter(|_| self.server == Some(side.other()))
         {
             self.permits.acknowledged(header.channel, acknowledgement, out);
-        } else if let Some(acknowledgement) = Acknowledgement::read(method, arguments) {
+        } else if let Some(acknowledgement) = AmqpAcknowledgement::read(method, arguments) {
             self.confirms.confirm(header.channel, acknowledgement, range, out);
-        } else if let Some(delivery) = Delivery::read(method, arguments) {
+        } else if let Some(delivery) = AmqpDelivery::read(method, arguments) {
             self.permits.delivered(header.channel, delivery, range.end);
         } else if method.is_get() {
             Permits::asks(header.channel, out);
@@ -131,7 +131,7 @@ impl AmqpConnection {
     fn header(
         &mut self,
         side: Side,
-        header: FrameHeader,
+        header: AmqpFrameHeader,
         payload: &[u8],
         range: ByteRange,
         out: &mut dyn FrameSink,
@@ -164,7 +164,7 @@ impl AmqpConnection {
     fn body(
         &mut self,
         side: Side,
-        header: FrameHeader,
+        header: AmqpFrameHeader,
         payload: &[u8],
         range: ByteRange,
         out: &mut dyn FrameSink,
@@ -205,7 +205,7 @@ impl Connection for AmqpConnection {
     }
 
     fn held_bytes(&self) -> usize {
-        let contents = self.contents.iter().map(Contents::held_bytes).total();
+        let contents = self.contents.iter().map(OpenContents::held_bytes).total();
         contents.saturating_add(self.permits.held_bytes())
     }
 
@@ -220,7 +220,7 @@ impl Connection for AmqpConnection {
             self.server = Some(side.other());
             return out.frame(&frame_without_data(range, "protocol-header", FrameClass::Session));
         }
-        let header = match FrameHeader::read(pdu.bytes) {
+        let header = match AmqpFrameHeader::read(pdu.bytes) {
             Ok(header) if header.ends_well(pdu.bytes) != Some(false) => header,
             _ => return out.frame(&frame_without_data(range, "frame", FrameClass::Opaque)),
         };

@@ -18,7 +18,7 @@ const CONTENT_BYTES: usize = 1024;
 /// A message of which not all frames have come.
 #[derive(Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
-struct Content {
+struct OpenContent {
     start: Offset,
     topic: Vec<u8>,
     redelivered: bool,
@@ -60,14 +60,14 @@ pub(super) enum Continued {
 
 /// The messages that one direction is sending.
 #[derive(Debug, Default)]
-pub(super) struct Contents {
+pub(super) struct OpenContents {
     /// By channel.
-    open: FxHashMap<u16, Content>,
+    open: FxHashMap<u16, OpenContent>,
     /// The message that is complete.
-    done: Content,
+    done: OpenContent,
 }
 
-impl Contents {
+impl OpenContents {
     /// Bytes of memory that the messages use.
     pub fn held_bytes(&self) -> usize {
         self.open.len().saturating_mul(CONTENT_BYTES)
@@ -84,7 +84,7 @@ impl Contents {
         if self.open.len() >= MOST_OPEN {
             return;
         }
-        let mut content = Content { start, ..std::mem::take(&mut self.done) };
+        let mut content = OpenContent { start, ..std::mem::take(&mut self.done) };
         (content.size, content.seen, content.is_cut) = (None, 0, false);
         content.payload.clear();
         content.topic.clear();
@@ -149,7 +149,7 @@ impl Contents {
         end: Offset,
         last: &'s [u8],
     ) -> Option<DecodedMessage<'s>> {
-        let is_whole = |content: &Content| content.size == Some(content.seen);
+        let is_whole = |content: &OpenContent| content.size == Some(content.seen);
         self.open.get(&channel).filter(|content| is_whole(content))?;
         self.done = self.open.remove(&channel)?;
         let done = &self.done;
@@ -173,7 +173,7 @@ impl Contents {
     }
 }
 
-impl Content {
+impl OpenContent {
     fn continued(&self) -> Continued {
         if self.returned { Continued::Returned } else { Continued::Message }
     }
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_body_in_several_frames_keeps_its_beginning() {
-        let mut contents = Contents::default();
+        let mut contents = OpenContents::default();
         contents.begin(7, Offset(10), Some(envelope(b"key")));
         assert_eq!(contents.header(7, Some(1000)), Continued::Message);
         assert!(contents.finish(7, Offset(20), &[]).is_none());
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn what_is_incomplete_is_bounded_and_forgotten_at_a_gap() {
-        let mut contents = Contents::default();
+        let mut contents = OpenContents::default();
         (1..=u16::MAX).for_each(|channel| contents.begin(channel, Offset(0), Some(envelope(b"k"))));
         assert_eq!(contents.open.len(), MOST_OPEN);
         contents.begin(1, Offset(0), Some(envelope(b"again")));

@@ -37,20 +37,20 @@ pub(super) enum FrameKind {
 
 /// The start of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FrameHeader {
+pub(super) struct AmqpFrameHeader {
     pub kind: FrameKind,
     pub channel: u16,
     /// Bytes of the payload.
     pub size: u32,
 }
 
-impl FrameHeader {
+impl AmqpFrameHeader {
     /// Reads the header at the front of `head`.
     ///
     /// # Errors
     /// [`PduLen::Need`] if there are too few bytes, [`PduLen::Invalid`] if no frame starts here.
     #[inline]
-    pub fn read(head: &[u8]) -> Result<FrameHeader, PduLen> {
+    pub fn read(head: &[u8]) -> Result<AmqpFrameHeader, PduLen> {
         const NEED: PduLen = PduLen::Need(HEADER_BYTES);
         let mut reader = Reader::new(head);
         let kind = match reader.u8().ok_or(NEED)? {
@@ -71,7 +71,7 @@ impl FrameHeader {
         if !fits || size > PLAUSIBLE_BYTES {
             return Err(PduLen::Invalid);
         }
-        Ok(FrameHeader { kind, channel, size })
+        Ok(AmqpFrameHeader { kind, channel, size })
     }
 
     /// Bytes of the whole frame.
@@ -102,7 +102,7 @@ pub(super) fn pdu_len(head: &[u8]) -> PduLen {
             _ => PduLen::Invalid,
         };
     }
-    match FrameHeader::read(head) {
+    match AmqpFrameHeader::read(head) {
         Ok(header) if header.ends_well(head) == Some(false) => PduLen::Invalid,
         Ok(header) => PduLen::Known(header.frame_len()),
         Err(why) => why,
@@ -110,8 +110,8 @@ pub(super) fn pdu_len(head: &[u8]) -> PduLen {
 }
 
 /// The header of the frame at the front of `head`, if its payload, as far as it was captured, is that of such a frame.
-pub(super) fn strict(head: &[u8]) -> Option<FrameHeader> {
-    let header = FrameHeader::read(head).ok()?;
+pub(super) fn strict(head: &[u8]) -> Option<AmqpFrameHeader> {
+    let header = AmqpFrameHeader::read(head).ok()?;
     let mut payload = Reader::new(header.payload(head));
     let fits = match header.kind {
         FrameKind::Method => match (payload.u16_be(), payload.u16_be()) {

@@ -124,41 +124,41 @@ impl Method {
 
 /// A message on its way to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Delivery {
+pub(super) struct AmqpDelivery {
     /// The number by which the client acknowledges it.
     pub tag: u64,
 }
 
-impl Delivery {
+impl AmqpDelivery {
     /// Reads the arguments of `basic.deliver` and `basic.get-ok`; `None` for other methods.
-    pub fn read(method: &Method, arguments: &[u8]) -> Option<Delivery> {
+    pub fn read(method: &Method, arguments: &[u8]) -> Option<AmqpDelivery> {
         let mut reader = Reader::new(arguments);
         match (method.class_id, method.id) {
             (BASIC, 60) => drop(short_string(&mut reader)?),
             (BASIC, 71) => {}
             _ => return None,
         }
-        Some(Delivery { tag: reader.u64_be()? })
+        Some(AmqpDelivery { tag: reader.u64_be()? })
     }
 }
 
 /// The client's answer to a delivery: it has taken messages, or refuses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Acknowledgement {
+pub(super) enum AmqpAcknowledgement {
     /// One message.
     One(u64),
     /// All up to this one.
     UpTo(u64),
 }
 
-impl Acknowledgement {
+impl AmqpAcknowledgement {
     /// Reads the arguments of `basic.ack`, `basic.nack` and `basic.reject`; `None` for other methods.
-    pub fn read(method: &Method, arguments: &[u8]) -> Option<Acknowledgement> {
+    pub fn read(method: &Method, arguments: &[u8]) -> Option<AmqpAcknowledgement> {
         let mut reader = Reader::new(arguments);
         let tag = reader.u64_be()?;
         match (method.class_id, method.id) {
-            (BASIC, 80 | 120) if reader.u8()? & 1 != 0 => Some(Acknowledgement::UpTo(tag)),
-            (BASIC, 80 | 90 | 120) => Some(Acknowledgement::One(tag)),
+            (BASIC, 80 | 120) if reader.u8()? & 1 != 0 => Some(AmqpAcknowledgement::UpTo(tag)),
+            (BASIC, 80 | 90 | 120) => Some(AmqpAcknowledgement::One(tag)),
             _ => None,
         }
     }
@@ -276,15 +276,15 @@ mod tests {
     fn numbers_of_what_is_delivered_and_acknowledged() {
         let of = |id| Method::of(BASIC, id).unwrap();
         let arguments = b"\x03tag\0\0\0\0\0\0\0\x07\0\x02ex\x03key";
-        assert_eq!(Delivery::read(of(60), arguments), Some(Delivery { tag: 7 }));
-        assert_eq!(Delivery::read(of(71), &arguments[4..]), Some(Delivery { tag: 7 }));
-        assert_eq!(Delivery::read(of(40), arguments), None);
+        assert_eq!(AmqpDelivery::read(of(60), arguments), Some(AmqpDelivery { tag: 7 }));
+        assert_eq!(AmqpDelivery::read(of(71), &arguments[4..]), Some(AmqpDelivery { tag: 7 }));
+        assert_eq!(AmqpDelivery::read(of(40), arguments), None);
         let [one, all] = [b"\0\0\0\0\0\0\0\x07\0", b"\0\0\0\0\0\0\0\x07\x01"];
-        assert_eq!(Acknowledgement::read(of(80), one), Some(Acknowledgement::One(7)));
-        assert_eq!(Acknowledgement::read(of(120), all), Some(Acknowledgement::UpTo(7)));
-        assert_eq!(Acknowledgement::read(of(90), all), Some(Acknowledgement::One(7)));
-        assert_eq!(Acknowledgement::read(of(60), all), None);
-        assert_eq!(Acknowledgement::read(of(80), &all[..8]), None);
+        assert_eq!(AmqpAcknowledgement::read(of(80), one), Some(AmqpAcknowledgement::One(7)));
+        assert_eq!(AmqpAcknowledgement::read(of(120), all), Some(AmqpAcknowledgement::UpTo(7)));
+        assert_eq!(AmqpAcknowledgement::read(of(90), all), Some(AmqpAcknowledgement::One(7)));
+        assert_eq!(AmqpAcknowledgement::read(of(60), all), None);
+        assert_eq!(AmqpAcknowledgement::read(of(80), &all[..8]), None);
     }
 
     #[test]

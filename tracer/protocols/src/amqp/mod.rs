@@ -31,7 +31,7 @@ mod table;
 mod transactions;
 
 use crate::remedies::Remedies;
-use crate::{Connection, Protocol, Recognition, SignatureMatch, Topology};
+use crate::{Connection, MessageRouting, Protocol, Recognition, SignatureMatch};
 use wirelap_events::Transport;
 
 /// The protocol AMQP 0-9-1.
@@ -83,8 +83,8 @@ impl Protocol for Amqp {
         true
     }
 
-    fn topology(&self) -> Topology {
-        Topology::Brokered
+    fn topology(&self) -> MessageRouting {
+        MessageRouting::Brokered
     }
 
     fn announces_close(&self) -> bool {

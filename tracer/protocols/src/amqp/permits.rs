@@ -1,7 +1,7 @@
 //! Permits for a broker to deliver: acknowledgements, as it delivers only so many messages on a channel before one comes
 //! (`basic.qos`, AMQP 0-9-1 §1.8.3.1), and requests for single messages (`basic.get`).
 
-use super::method::{Acknowledgement, Delivery};
+use super::method::{AmqpAcknowledgement, AmqpDelivery};
 use crate::FrameSink;
 use crate::in_flight::InFlight;
 use rustc_hash::FxHashMap;
@@ -29,7 +29,7 @@ fn line(channel: u16, is_asked: bool) -> u64 {
 
 impl Permits {
     /// A message is delivered on a channel, by a method that ends before `end`.
-    pub fn delivered(&mut self, channel: u16, delivery: Delivery, end: Offset) {
+    pub fn delivered(&mut self, channel: u16, delivery: AmqpDelivery, end: Offset) {
         if self.channels.len() < MOST_CHANNELS || self.channels.contains_key(&channel) {
             let open = self.channels.entry(channel).or_default();
             let before = open.held_bytes();
@@ -43,22 +43,22 @@ impl Permits {
     pub fn acknowledged(
         &mut self,
         channel: u16,
-        acknowledgement: Acknowledgement,
+        acknowledgement: AmqpAcknowledgement,
         out: &mut dyn FrameSink,
     ) {
         let Some(open) = self.channels.get_mut(&channel) else { return };
         let before = open.held_bytes();
         let room = match acknowledgement {
-            Acknowledgement::One(tag) => open.acknowledged(tag),
+            AmqpAcknowledgement::One(tag) => open.acknowledged(tag),
             // 0 is all of them.
-            Acknowledgement::UpTo(0) => open.acknowledged_up_to(u64::MAX),
-            Acknowledgement::UpTo(tag) => open.acknowledged_up_to(tag),
+            AmqpAcknowledgement::UpTo(0) => open.acknowledged_up_to(u64::MAX),
+            AmqpAcknowledgement::UpTo(tag) => open.acknowledged_up_to(tag),
         };
         self.held.shrink(before);
         self.held.grow(open.held_bytes());
         if let Some(room) = room {
             out.line(line(channel, false));
-            out.makes_room(room.message(), room.full_with());
+            out.permits_more(room.message(), room.full_with());
         }
     }
 
@@ -106,9 +106,13 @@ mod tests {
         for n in 0..20_000_u64 {
             let channel = u16::try_from(n % 7).unwrap();
             // On one of them nothing is ever acknowledged.
-            permits.delivered(channel, Delivery { tag: n }, Offset(n));
+            permits.delivered(channel, AmqpDelivery { tag: n }, Offset(n));
             if channel != 3 {
-                permits.acknowledged(channel, Acknowledgement::UpTo(n), &mut |_: &Frame<'_>| {});
+                permits.acknowledged(
+                    channel,
+                    AmqpAcknowledgement::UpTo(n),
+                    &mut |_: &Frame<'_>| {},
+                );
             }
             match n % 1_000 {
                 0 => permits.end(channel),

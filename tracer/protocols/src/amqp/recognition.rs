@@ -1,6 +1,6 @@
 //! Recognition of AMQP 0-9-1 by its bytes.
 
-use super::frame::{self, FrameHeader, FrameKind, HEADER_BYTES, OPENING};
+use super::frame::{self, AmqpFrameHeader, FrameKind, HEADER_BYTES, OPENING};
 use super::method::Method;
 use crate::{PduLen, PduSignature, Reader, Recognition, SignatureMatch};
 
@@ -59,7 +59,7 @@ pub(super) fn match_signature(head: &[u8]) -> SignatureMatch {
     if head.starts_with(OPENING) {
         return SignatureMatch::Pdu(PduSignature::new(OPENING.len() as u64, 64));
     }
-    let header = match FrameHeader::read(head) {
+    let header = match AmqpFrameHeader::read(head) {
         Ok(header) => header,
         Err(PduLen::Need(_)) => return SignatureMatch::Short,
         Err(_) => return SignatureMatch::No,

@@ -70,21 +70,21 @@ fn header(line: &[u8], name: &mut ForeignName) {
 
 /// Frames of a WebSocket that was joined late: those that fill their packets exactly.
 #[derive(Debug, Default)]
-pub(super) struct Frames {
+pub(super) struct LateFrames {
     fitting: u32,
     other: u32,
     compressed: u32,
     carries: Option<&'static str>,
 }
 
-impl Frames {
+impl LateFrames {
     pub fn packet(&mut self, bytes: &[u8], missing: u64) -> Option<ForeignName> {
         let total = (bytes.len() as u64).saturating_add(missing);
         let mut at = 0;
         let mut count = 0;
         while at < total {
             let rest = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
-            let Some(frame) = Frame::read(rest) else { break };
+            let Some(frame) = LateFrame::read(rest) else { break };
             at.grow(frame.len);
             count.grow(1);
             self.carries = frame.carries.or(self.carries);
@@ -105,14 +105,14 @@ impl Frames {
     }
 }
 
-struct Frame {
+struct LateFrame {
     len: u64,
     is_compressed: bool,
     carries: Option<&'static str>,
 }
 
-impl Frame {
-    fn read(bytes: &[u8]) -> Option<Frame> {
+impl LateFrame {
+    fn read(bytes: &[u8]) -> Option<LateFrame> {
         let mut reader = Reader::new(bytes);
         let first = reader.u8()?;
         // A whole compressed message; or final or not, no reserved bit: continuation, text, binary, close, ping, pong.
@@ -146,6 +146,6 @@ impl Frame {
         } else {
             starts(&nats::PROTOCOL).then_some("nats")
         };
-        Some(Frame { len, is_compressed, carries })
+        Some(LateFrame { len, is_compressed, carries })
     }
 }

@@ -32,7 +32,7 @@ fn named(is_grpc: bool) -> ForeignName {
 pub(super) fn frames(bytes: &[u8], missing: u64) -> Option<ForeignName> {
     let mut rest = bytes;
     let (mut count, mut grpc, mut starts) = (0, false, false);
-    while let Some(frame) = Frame::read(rest) {
+    while let Some(frame) = Http2Frame::read(rest) {
         count.grow(1);
         grpc |= frame.is_grpc;
         starts |= count == 1 && frame.kind == SETTINGS && frame.len < 9 + 20 * 6;
@@ -51,7 +51,7 @@ pub(super) fn frames(bytes: &[u8], missing: u64) -> Option<ForeignName> {
 
 fn is_grpc(frames: &[u8]) -> bool {
     let mut rest = frames;
-    while let Some(frame) = Frame::read(rest) {
+    while let Some(frame) = Http2Frame::read(rest) {
         if frame.is_grpc {
             return true;
         }
@@ -60,14 +60,14 @@ fn is_grpc(frames: &[u8]) -> bool {
     false
 }
 
-struct Frame {
+struct Http2Frame {
     kind: u8,
     len: u64,
     is_grpc: bool,
 }
 
-impl Frame {
-    fn read(bytes: &[u8]) -> Option<Frame> {
+impl Http2Frame {
+    fn read(bytes: &[u8]) -> Option<Http2Frame> {
         let mut reader = Reader::new(bytes);
         let len = u32::from(reader.u8()?) << 16 | u32::from(reader.u16_be()?);
         let (kind, flags, stream) = (reader.u8()?, reader.u8()?, reader.u32_be()?);
@@ -90,6 +90,6 @@ impl Frame {
         let is_grpc = kind == DATA
             && len >= 5
             && matches!(prefix, (Some(0 | 1), Some(message)) if message == len.saturating_sub(5));
-        (fits && len <= 1 << 20).then_some(Frame { kind, len: 9 + u64::from(len), is_grpc })
+        (fits && len <= 1 << 20).then_some(Http2Frame { kind, len: 9 + u64::from(len), is_grpc })
     }
 }

@@ -46,19 +46,19 @@ const PACKETS: u32 = 4096;
 
 /// The state of one direction.
 #[derive(Debug, Default)]
-struct Direction {
+struct ForeignDirection {
     /// The first bytes, as long as more bytes may complete them.
     head: Vec<u8>,
     packets: u32,
-    records: tls::Records,
+    records: tls::LateRecords,
     tunnel: openvpn::Tunnel,
-    websocket: http::Frames,
+    websocket: http::LateFrames,
 }
 
 /// Examines a TCP conversation that is not decoded.
 #[derive(Debug, Default)]
-pub struct Observer {
-    directions: [Direction; 2],
+pub struct ForeignObserver {
+    directions: [ForeignDirection; 2],
     name: Option<ForeignName>,
     /// Number of packets that showed the name.
     told: u32,
@@ -72,7 +72,7 @@ const ENOUGH_TOLD: u32 = 2;
 /// After this many packets that show it, the name is certain.
 const CERTAIN_TOLD: u32 = 8;
 
-impl Observer {
+impl ForeignObserver {
     /// Bytes of memory that the observer uses.
     pub fn held_bytes(&self) -> usize {
         self.directions.iter().map(|direction| direction.head.capacity()).total()
@@ -116,7 +116,7 @@ impl Observer {
     }
 }
 
-impl Direction {
+impl ForeignDirection {
     fn packet(
         &mut self,
         is_first: bool,

@@ -36,7 +36,7 @@ pub(super) struct Tunnel {
 }
 
 /// Content of a packet of the control channel.
-struct Control {
+struct ControlPacket {
     session: [u8; 8],
     /// Number of the packet; an acknowledgement has none.
     number: Option<u32>,
@@ -74,7 +74,7 @@ impl Tunnel {
     }
 
     /// True if a packet of the control channel is of the same session as the last one, and its number, if it has one, is one more.
-    fn goes_on(&mut self, this: &Control) -> bool {
+    fn goes_on(&mut self, this: &ControlPacket) -> bool {
         let Some(number) = this.number else {
             return self.control.is_some_and(|(session, _)| session == this.session);
         };
@@ -84,7 +84,7 @@ impl Tunnel {
         })
     }
 
-    /// Whether a data packet's number is one more than the last one's.
+    /// True if a data packet's number is one more than the last one's.
     fn counts(&mut self, packet: &[u8], opcode: u8) -> bool {
         let mut reader = Reader::new(packet);
         let Some(first) = reader.u8() else { return false };
@@ -97,7 +97,7 @@ impl Tunnel {
 }
 
 /// A packet of the control channel: it has few numbers, all of them small.
-fn control(packet: &[u8], opcode: u8) -> Option<Control> {
+fn control(packet: &[u8], opcode: u8) -> Option<ControlPacket> {
     let mut reader = Reader::new(packet);
     reader.skip(1)?;
     let session = reader.array::<8>()?;
@@ -112,5 +112,5 @@ fn control(packet: &[u8], opcode: u8) -> Option<Control> {
         if opcode == ACK { None } else { Some(reader.u32_be().filter(|number| *number < FEW)?) };
     // What has nothing to count has shown nothing.
     let has_numbers = number.is_some() || acknowledged > 0;
-    (has_numbers && session != [0; 8]).then_some(Control { session, number })
+    (has_numbers && session != [0; 8]).then_some(ControlPacket { session, number })
 }

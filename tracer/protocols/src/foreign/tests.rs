@@ -1,7 +1,7 @@
 use super::*;
 
 fn names(packets: &[(Side, bool, &[u8])]) -> Option<String> {
-    let mut observer = Observer::default();
+    let mut observer = ForeignObserver::default();
     for &(side, starts, bytes) in packets {
         observer.packet(side, starts, bytes, 0);
     }

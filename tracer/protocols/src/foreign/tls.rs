@@ -95,13 +95,13 @@ fn extensions(reader: &mut Reader<'_>, by_client: bool, name: &mut ForeignName) 
 
 /// Records of a conversation that was joined late, over the packets of one direction.
 #[derive(Debug, Default)]
-pub(super) struct Records {
+pub(super) struct LateRecords {
     /// Bytes of the record that is open.
     left: u64,
     found: u32,
 }
 
-impl Records {
+impl LateRecords {
     /// The next packet. Records that follow each other, or fit the packets, name it.
     pub fn packet(&mut self, bytes: &[u8], missing: u64) -> Option<ForeignName> {
         let len = bytes.len() as u64;
@@ -114,7 +114,7 @@ impl Records {
             let Some(record) = record(rest) else {
                 // A record's first bytes at a packet's end contradict nothing.
                 let is_cut = rest.len() < 5 && rest.first().is_some_and(|b| (20..=23).contains(b));
-                *self = Records { left: 0, found: if is_cut { self.found } else { 0 } };
+                *self = LateRecords { left: 0, found: if is_cut { self.found } else { 0 } };
                 return None;
             };
             self.found.grow(1);

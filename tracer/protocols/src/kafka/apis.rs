@@ -160,17 +160,17 @@ apis! {
 
 /// A request's API key and version. The response does not repeat them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct ApiCall {
     pub key: i16,
     pub version: i16,
 }
 
-impl Call {
+impl ApiCall {
     /// The call, if the API exists and may have this version.
-    pub fn plausible(key: i16, version: i16) -> Option<(Call, &'static Api)> {
+    pub fn plausible(key: i16, version: i16) -> Option<(ApiCall, &'static Api)> {
         let api = of(key)?;
         let versions = 0..=api.newest.saturating_add(VERSIONS_TO_COME);
-        versions.contains(&version).then_some((Call { key, version }, api))
+        versions.contains(&version).then_some((ApiCall { key, version }, api))
     }
 
     /// True if the bodies of request and response are flexible.
@@ -198,18 +198,18 @@ mod tests {
 
     #[test]
     fn versions_have_an_end() {
-        assert!(Call::plausible(PRODUCE, 13).is_some());
-        assert!(Call::plausible(PRODUCE, -1).is_none());
-        assert!(Call::plausible(PRODUCE, 18).is_none());
+        assert!(ApiCall::plausible(PRODUCE, 13).is_some());
+        assert!(ApiCall::plausible(PRODUCE, -1).is_none());
+        assert!(ApiCall::plausible(PRODUCE, 18).is_none());
     }
 
     #[test]
     fn headers_are_flexible_where_kip_482_says_so() {
-        let flexible = |key, version| Call { key, version }.has_flexible_response_header();
+        let flexible = |key, version| ApiCall { key, version }.has_flexible_response_header();
         assert!(!flexible(PRODUCE, 8) && flexible(PRODUCE, 9));
         assert!(!flexible(FETCH, 11) && flexible(FETCH, 12));
         assert!(!flexible(API_VERSIONS, 4), "but its request's header is");
-        assert!(Call { key: API_VERSIONS, version: 3 }.is_flexible());
+        assert!(ApiCall { key: API_VERSIONS, version: 3 }.is_flexible());
         assert!(!flexible(17, 1));
     }
 }

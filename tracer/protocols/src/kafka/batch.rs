@@ -30,7 +30,7 @@
 //!
 //! Compressed messages are together the value of another message, whose offset is that of the last of them.
 
-use super::fields::{Fields, KafkaFieldError, Parsed, ensure};
+use super::fields::{KafkaFieldError, KafkaFields, KafkaResult, ensure};
 
 /// Number of bytes up to and including the length.
 const PREFIX_BYTES: u64 = 12;
@@ -67,7 +67,11 @@ pub(super) struct BatchHeader {
 
 impl BatchHeader {
     /// Reads the rest of an old message's header, after its magic.
-    fn read_message(fields: &mut Fields<'_>, base_offset: i64, magic: u8) -> Parsed<BatchHeader> {
+    fn read_message(
+        fields: &mut KafkaFields<'_>,
+        base_offset: i64,
+        magic: u8,
+    ) -> KafkaResult<BatchHeader> {
         // Bit 3 is the timestamp's type, as in newer batches.
         let attributes = i16::from(fields.u8()? & 0xF);
         let base_timestamp = if magic == 0 { -1 } else { fields.i64()? };
@@ -83,7 +87,7 @@ impl BatchHeader {
         })
     }
 
-    fn read(fields: &mut Fields<'_>, base_offset: i64) -> Parsed<BatchHeader> {
+    fn read(fields: &mut KafkaFields<'_>, base_offset: i64) -> KafkaResult<BatchHeader> {
         let attributes = fields.i16()?;
         fields.take(4)?;
         let base_timestamp = fields.i64()?;
@@ -148,7 +152,7 @@ pub(super) enum RecordsStart {
 
 impl RecordsStart {
     /// Reads the start of a partition's records; `fields` are all their remaining bytes.
-    pub fn read(fields: &mut Fields<'_>) -> Parsed<RecordsStart> {
+    pub fn read(fields: &mut KafkaFields<'_>) -> KafkaResult<RecordsStart> {
         let partition_bytes = fields.left();
         if partition_bytes < MAGIC_END {
             return Ok(RecordsStart::Partial);
@@ -181,10 +185,10 @@ impl RecordsStart {
 
     /// Reads the start of an old message of `whole` bytes after its magic, up to its key, or to its value if that is compressed.
     fn message(
-        fields: &mut Fields<'_>,
+        fields: &mut KafkaFields<'_>,
         (offset, magic): (i64, u8),
         whole: u64,
-    ) -> Parsed<RecordsStart> {
+    ) -> KafkaResult<RecordsStart> {
         let head = MESSAGE_HEAD.saturating_add(if magic == 0 { 0 } else { TIMESTAMP_BYTES });
         let bytes = whole.checked_sub(head).ok_or(KafkaFieldError::Malformed)?;
         let header = BatchHeader::read_message(fields, offset, magic)?;
@@ -203,7 +207,9 @@ impl RecordsStart {
 }
 
 /// Reads the next of the messages in a compressed one: its header, with its offset as it stands there, its key and its value.
-pub(super) fn inner_message<'a>(fields: &mut Fields<'a>) -> Parsed<(BatchHeader, Fields<'a>)> {
+pub(super) fn inner_message<'a>(
+    fields: &mut KafkaFields<'a>,
+) -> KafkaResult<(BatchHeader, KafkaFields<'a>)> {
     let RecordsStart::Batch(header, BatchBody::Message { bytes }) = RecordsStart::read(fields)?
     else {
         return Err(KafkaFieldError::Malformed);
@@ -214,17 +220,17 @@ pub(super) fn inner_message<'a>(fields: &mut Fields<'a>) -> Parsed<(BatchHeader,
 }
 
 /// Reads an old message's key and value.
-pub(super) fn message(mut fields: Fields<'_>) -> Parsed<Record<'_>> {
+pub(super) fn message(mut fields: KafkaFields<'_>) -> KafkaResult<KafkaRecord<'_>> {
     let key = fields.plain_bytes_len()?;
     let key = fields.take(key)?;
     let len = fields.plain_bytes_len()?;
     ensure(len == fields.left())?;
-    Ok(Record { timestamp: 0, offset: 0, key, len, value: fields.peek_up_to(len) })
+    Ok(KafkaRecord { timestamp: 0, offset: 0, key, len, value: fields.peek_up_to(len) })
 }
 
 /// A record, as far as it was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Record<'a> {
+pub(super) struct KafkaRecord<'a> {
     /// Milliseconds after the batch's first record.
     pub timestamp: i64,
     /// The record's offset minus that of the batch's first record.
@@ -237,7 +243,7 @@ pub(super) struct Record<'a> {
 }
 
 /// Number of bytes of the record that starts with `fields`, including its length field.
-pub(super) fn record_bytes(fields: &mut Fields<'_>) -> Parsed<u64> {
+pub(super) fn record_bytes(fields: &mut KafkaFields<'_>) -> KafkaResult<u64> {
     let before = fields.left();
     let length = u64::try_from(fields.varint()?).map_err(|_| KafkaFieldError::Malformed)?;
     ensure(length >= 6)?;
@@ -245,7 +251,7 @@ pub(super) fn record_bytes(fields: &mut Fields<'_>) -> Parsed<u64> {
 }
 
 /// Reads the record whose bytes after the length field are `fields`.
-pub(super) fn record(mut fields: Fields<'_>) -> Parsed<Record<'_>> {
+pub(super) fn record(mut fields: KafkaFields<'_>) -> KafkaResult<KafkaRecord<'_>> {
     fields.u8()?;
     let timestamp = fields.varlong()?;
     let offset = fields.varint()?;
@@ -254,11 +260,11 @@ pub(super) fn record(mut fields: Fields<'_>) -> Parsed<Record<'_>> {
     let len = nullable(&mut fields)?;
     // The value is followed by the number of headers, so it cannot be all that remains.
     ensure(len < fields.left())?;
-    Ok(Record { timestamp, offset, key, len, value: fields.peek_up_to(len) })
+    Ok(KafkaRecord { timestamp, offset, key, len, value: fields.peek_up_to(len) })
 }
 
 /// A length, 0 for null.
-fn nullable(fields: &mut Fields<'_>) -> Parsed<u64> {
+fn nullable(fields: &mut KafkaFields<'_>) -> KafkaResult<u64> {
     match fields.varint()? {
         -1 => Ok(0),
         length => u64::try_from(length).map_err(|_| KafkaFieldError::Malformed),

@@ -1,6 +1,6 @@
 //! The requests that wait for a response, by correlation ID.
 
-use super::apis::Call;
+use super::apis::ApiCall;
 use std::collections::VecDeque;
 
 /// The most requests that are remembered; then the oldest is forgotten. Clients have a handful in flight.
@@ -16,9 +16,9 @@ const IDLE: usize = 16;
 const NEAR: i32 = 256;
 
 #[derive(Clone, Copy, Debug)]
-struct OpenRequest {
+struct OpenCall {
     id: i32,
-    call: Call,
+    call: ApiCall,
     /// True if the request wants no response.
     quiet: bool,
 }
@@ -27,18 +27,18 @@ struct OpenRequest {
 /// guide, "Network").
 #[derive(Debug, Default)]
 pub(super) struct PendingRequests {
-    open: VecDeque<OpenRequest>,
+    open: VecDeque<OpenCall>,
     last: Option<i32>,
 }
 
 impl PendingRequests {
     /// Adds a request.
-    pub fn asked(&mut self, id: i32, call: Call, wants_response: bool) {
-        let is_old = |open: &OpenRequest| open.quiet && self.open.len() >= MOST_QUIET;
+    pub fn asked(&mut self, id: i32, call: ApiCall, wants_response: bool) {
+        let is_old = |open: &OpenCall| open.quiet && self.open.len() >= MOST_QUIET;
         if self.open.len() == MOST || self.open.front().is_some_and(is_old) {
             self.open.pop_front();
         }
-        self.open.push_back(OpenRequest { id, call, quiet: !wants_response });
+        self.open.push_back(OpenCall { id, call, quiet: !wants_response });
     }
 
     /// Stores the correlation ID that was captured last, in either direction.
@@ -47,7 +47,7 @@ impl PendingRequests {
     }
 
     /// The request that the response with this ID answers.
-    pub fn of(&self, correlation_id: i32) -> Option<Call> {
+    pub fn of(&self, correlation_id: i32) -> Option<ApiCall> {
         let found = self.open.iter().find(|open| open.id == correlation_id);
         found.map(|open| open.call)
     }
@@ -78,15 +78,15 @@ impl PendingRequests {
 mod tests {
     use super::*;
 
-    const CALL: Call = Call { key: 3, version: 9 };
+    const CALL: ApiCall = ApiCall { key: 3, version: 9 };
 
     #[test]
     fn a_response_answers_what_came_before_it_too() {
         let mut calls = PendingRequests::default();
         for id in 1..=4 {
-            calls.asked(id, Call { version: i16::try_from(id).unwrap(), ..CALL }, true);
+            calls.asked(id, ApiCall { version: i16::try_from(id).unwrap(), ..CALL }, true);
         }
-        assert_eq!(calls.of(3), Some(Call { version: 3, ..CALL }));
+        assert_eq!(calls.of(3), Some(ApiCall { version: 3, ..CALL }));
         calls.answered(3);
         assert_eq!((calls.of(2), calls.of(3)), (None, None));
         assert!(calls.of(4).is_some());

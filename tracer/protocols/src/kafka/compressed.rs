@@ -1,11 +1,11 @@
 //! Decodes compressed batches, and old messages that contain others.
 
 use super::batch::{self, BatchHeader};
-use super::fields::{Fields, Parsed, ensure};
+use super::fields::{KafkaFields, KafkaResult, ensure};
 use super::meaning::{ConnectionState, is_discarded, means};
 use super::record::{self, RecordPosition};
 use super::topics::TopicPartition;
-use super::walk::Block;
+use super::walk::UnwalkedBytes;
 use crate::FrameSink;
 use crate::connection::frame_without_data;
 use wirelap_events::Saturate;
@@ -13,7 +13,7 @@ use wirelap_events::{ByteRange, Frame, FrameClass};
 
 /// The records of a decompressed batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Contents {
+struct BatchContents {
     records: u32,
     /// Bytes of all values.
     values: u64,
@@ -35,7 +35,7 @@ pub(super) fn compressed(
     let opened = packed.and_then(|packed| unpacked.open(header.codec(), packed));
     let opened = opened.and_then(|bytes| Some((bytes, survey(bytes, &header).ok()?)));
     let Some((bytes, contents)) = opened else {
-        let (name, class) = Block::Compressed.frame();
+        let (name, class) = UnwalkedBytes::Compressed.frame();
         out.frame(&frame_without_data(
             range,
             name,
@@ -59,7 +59,7 @@ pub(super) fn compressed(
     out.unpacked(range.len(), all);
     let position =
         RecordPosition { frame: ByteRange::new(range.end, 0), extent: range, is_fetched };
-    let mut rest = Fields::new(bytes, all);
+    let mut rest = KafkaFields::new(bytes, all);
     while rest.left() > 0 {
         let Ok(one) = next(&mut rest, contents.base_offset, at) else { break };
         let meaning = |at: &TopicPartition, offset| means(at, positions, answers, offset);
@@ -73,10 +73,10 @@ pub(super) fn compressed(
 
 /// The bytes of the next record. An old message has a header of its own, which becomes that of the open batch.
 fn next<'a>(
-    rest: &mut Fields<'a>,
+    rest: &mut KafkaFields<'a>,
     base_offset: i64,
     at: &mut TopicPartition,
-) -> Parsed<Fields<'a>> {
+) -> KafkaResult<KafkaFields<'a>> {
     if at.header.is_message {
         let (header, body) = batch::inner_message(rest)?;
         at.header = header.moved_by(base_offset);
@@ -88,8 +88,8 @@ fn next<'a>(
 }
 
 /// Counts the records of a batch, all of which `bytes` must be.
-fn survey(bytes: &[u8], header: &BatchHeader) -> Parsed<Contents> {
-    let mut rest = Fields::new(bytes, bytes.len() as u64);
+fn survey(bytes: &[u8], header: &BatchHeader) -> KafkaResult<BatchContents> {
+    let mut rest = KafkaFields::new(bytes, bytes.len() as u64);
     if header.is_message {
         return survey_messages(rest, header.base_offset);
     }
@@ -101,13 +101,13 @@ fn survey(bytes: &[u8], header: &BatchHeader) -> Parsed<Contents> {
         values.grow(batch::record(one)?.len);
     }
     ensure(rest.left() == 0)?;
-    Ok(Contents { records: header.records, values, base_offset: 0 })
+    Ok(BatchContents { records: header.records, values, base_offset: 0 })
 }
 
 /// Counts old messages. The compressed message has the `offset` of the last of them: offsets within it start at 0 in version 1
 /// (KIP-31), and are the same as outside in version 0.
-fn survey_messages(mut rest: Fields<'_>, offset: i64) -> Parsed<Contents> {
-    let mut found = Contents { records: 0, values: 0, base_offset: offset };
+fn survey_messages(mut rest: KafkaFields<'_>, offset: i64) -> KafkaResult<BatchContents> {
+    let mut found = BatchContents { records: 0, values: 0, base_offset: offset };
     while rest.left() > 0 {
         let (header, body) = batch::inner_message(&mut rest)?;
         found.records.grow(1);

@@ -1,9 +1,9 @@
 //! The decoder of one connection: requests in one direction, responses in the other.
 
-use super::apis::{Call, FETCH, METADATA, OFFSET_FETCH, PRODUCE, SHARE_FETCH};
+use super::apis::{ApiCall, FETCH, METADATA, OFFSET_FETCH, PRODUCE, SHARE_FETCH};
 use super::calls::PendingRequests;
 use super::fetch::ConsumerPositions;
-use super::fields::{Fields, KafkaFieldError, Parsed};
+use super::fields::{KafkaFieldError, KafkaFields, KafkaResult};
 use super::handover;
 use super::head::PduHead;
 use super::header;
@@ -14,7 +14,7 @@ use super::share;
 use super::stored::UnplacedRecords;
 use super::survey::{self, Confidence, RecognisedPdu};
 use super::throttle;
-use super::topic_name::Topic;
+use super::topic_name::KafkaTopic;
 use super::topics::{self, KafkaTopics, TopicPartition};
 use super::unpack::DecompressBuffer;
 use crate::connection::{KEPT_BYTES, frame_without_data};
@@ -40,7 +40,7 @@ pub(super) struct KafkaConnection {
     positions: ConsumerPositions,
     unpacked: DecompressBuffer,
     unplaced: UnplacedRecords,
-    ends: [SideState; 2],
+    ends: [KafkaSideState; 2],
     /// The last request for a group's offsets, and the group.
     group: Option<(i32, u64)>,
     names: RequestNames,
@@ -48,7 +48,7 @@ pub(super) struct KafkaConnection {
 
 /// The PDU that one side is sending.
 #[derive(Debug, Default)]
-struct SideState {
+struct KafkaSideState {
     open: Option<OpenPdu>,
     at: TopicPartition,
 }
@@ -66,7 +66,7 @@ impl KafkaConnection {
         bytes: &'a [u8],
         total: u64,
         is_all: bool,
-    ) -> Parsed<PduHead<'a>> {
+    ) -> KafkaResult<PduHead<'a>> {
         let by_client = self.client.map(|client| client == side);
         PduHead::read(bytes, total, is_all, by_client, &self.calls)
     }
@@ -94,7 +94,7 @@ impl KafkaConnection {
             OFFSET_FETCH => {
                 let topics = &self.topics;
                 let asked = self.group.filter(|(id, _)| *id == head.correlation_id);
-                let number = |id| topics.number(Topic::Id(id));
+                let number = |id| topics.number(KafkaTopic::Id(id));
                 let group = asked.map(|(_, group)| group);
                 handover::learn(&topics.handovers, call, head.body, group, number);
             }
@@ -102,7 +102,13 @@ impl KafkaConnection {
         }
     }
 
-    fn follow_request(&mut self, id: i32, call: Call, body: Fields<'_>, out: &mut dyn FrameSink) {
+    fn follow_request(
+        &mut self,
+        id: i32,
+        call: ApiCall,
+        body: KafkaFields<'_>,
+        out: &mut dyn FrameSink,
+    ) {
         match call.key {
             FETCH => {
                 if let Some((ask, twice)) = self.positions.asked(id, call, body, &self.topics) {
@@ -163,7 +169,8 @@ impl KafkaConnection {
         bytes: &[u8],
         out: &mut dyn FrameSink,
     ) -> PduStart {
-        let total = header::pdu_bytes(&mut Fields::new(bytes, range.len())).unwrap_or(range.len());
+        let total =
+            header::pdu_bytes(&mut KafkaFields::new(bytes, range.len())).unwrap_or(range.len());
         let head = self.head(side, bytes, total, true).ok();
         if let Some(head) = &head {
             self.follow(side, head, out);
@@ -235,7 +242,7 @@ impl Connection for KafkaConnection {
     }
 
     fn resync(&self, side: Side, head: &[u8]) -> bool {
-        let fits = |found: Parsed<RecognisedPdu>| {
+        let fits = |found: KafkaResult<RecognisedPdu>| {
             found.is_ok_and(|found| {
                 found.evidence >= Confidence::Strong || self.calls.fits(found.correlation_id)
             })
@@ -289,7 +296,7 @@ fn pairs(head: &PduHead<'_>, extent: ByteRange, out: &mut dyn FrameSink) {
 
 /// Bytes of the PDU that starts with `head`.
 fn span(head: &[u8]) -> Result<u64, PduLen> {
-    header::pdu_bytes(&mut Fields::new(head, u64::MAX)).map_err(|fault| match fault {
+    header::pdu_bytes(&mut KafkaFields::new(head, u64::MAX)).map_err(|fault| match fault {
         KafkaFieldError::Short(more) => PduLen::Need(head.len().saturating_add(more)),
         KafkaFieldError::Malformed => PduLen::Invalid,
     })

@@ -17,12 +17,12 @@
 //! Later requests of a session (KIP-227, with an epoch above 0) name only the partitions that have changed, including those
 //! whose offset has moved. Partitions that are no longer read are among the forgotten topics.
 
-use super::apis::Call;
-use super::fields::{Fields, Parsed};
+use super::apis::ApiCall;
+use super::fields::{KafkaFields, KafkaResult};
 use super::handover::{ConsumerId, HandoverTable, PartitionKey};
 use super::layout::BodyLayout;
 use super::status::RecordStatus;
-use super::topic_name::{Topic, hash};
+use super::topic_name::{KafkaTopic, hash};
 use super::topics::{KafkaTopics, TopicPartition};
 use rustc_hash::FxHashMap;
 use wirelap_events::Saturate;
@@ -88,8 +88,8 @@ impl ConsumerPositions {
     pub fn asked(
         &mut self,
         id: i32,
-        call: Call,
-        body: Fields<'_>,
+        call: ApiCall,
+        body: KafkaFields<'_>,
         topics: &KafkaTopics,
     ) -> Option<(RequestLimits, u64)> {
         let mut fields = body;
@@ -150,8 +150,8 @@ impl ConsumerPositions {
         &mut self,
         asking: &FetchRequest<'_>,
         table: &mut HandoverTable,
-        fields: &mut Fields<'_>,
-    ) -> Parsed<NamedPartitions> {
+        fields: &mut KafkaFields<'_>,
+    ) -> KafkaResult<NamedPartitions> {
         let call = asking.call;
         let Some(layout) = BodyLayout::of(call) else { return Ok(NamedPartitions::All) };
         let mut named = 0;
@@ -195,7 +195,7 @@ impl ConsumerPositions {
         &mut self,
         asking: &FetchRequest<'_>,
         table: &mut HandoverTable,
-        (topic, index): (Topic<'_>, i32),
+        (topic, index): (KafkaTopic<'_>, i32),
         offset: i64,
     ) {
         let place = (hash(topic), index);
@@ -209,7 +209,7 @@ impl ConsumerPositions {
         }
         // The name of a topic that is given by an ID may have become known since, by which other members know it.
         let key = (asking.topics.number(topic), index);
-        if let Topic::Id(id) = topic
+        if let KafkaTopic::Id(id) = topic
             && key.0 != hash(id)
         {
             table.rename((hash(id), index), key);
@@ -264,7 +264,7 @@ impl ConsumerPositions {
 /// A Fetch request and its consumer.
 struct FetchRequest<'a> {
     id: i32,
-    call: Call,
+    call: ApiCall,
     reader: ConsumerId,
     topics: &'a KafkaTopics,
 }
@@ -285,7 +285,7 @@ struct FetchPreamble {
     is_full: bool,
 }
 
-fn head(call: Call, fields: &mut Fields<'_>) -> Parsed<FetchPreamble> {
+fn head(call: ApiCall, fields: &mut KafkaFields<'_>) -> KafkaResult<FetchPreamble> {
     let replica = if call.version <= 14 { fields.i32()? } else { -1 };
     let wait = u64::try_from(fields.i32()?).unwrap_or(0);
     let least = u64::try_from(fields.i32()?).unwrap_or(0);
@@ -302,7 +302,7 @@ fn head(call: Call, fields: &mut Fields<'_>) -> Parsed<FetchPreamble> {
 }
 
 /// A partition's index and the requested offset.
-fn partition(call: Call, fields: &mut Fields<'_>) -> Parsed<(i32, i64)> {
+fn partition(call: ApiCall, fields: &mut KafkaFields<'_>) -> KafkaResult<(i32, i64)> {
     let index = fields.i32()?;
     fields.take(if call.version >= 9 { 4 } else { 0 })?;
     let offset = fields.i64()?;

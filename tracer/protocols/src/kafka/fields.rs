@@ -30,11 +30,11 @@ pub(super) enum KafkaFieldError {
 }
 
 /// The result of reading a field.
-pub(super) type Parsed<T> = Result<T, KafkaFieldError>;
+pub(super) type KafkaResult<T> = Result<T, KafkaFieldError>;
 
 /// The fields of a PDU or of a structure in it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fields<'a> {
+pub(super) struct KafkaFields<'a> {
     reader: Reader<'a>,
     /// Remaining bytes according to the PDU's length.
     left: u64,
@@ -42,21 +42,21 @@ pub(super) struct Fields<'a> {
     flexible: bool,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> KafkaFields<'a> {
     /// `len` bytes of fields, of which `captured` were captured.
-    pub fn new(captured: &'a [u8], len: u64) -> Fields<'a> {
+    pub fn new(captured: &'a [u8], len: u64) -> KafkaFields<'a> {
         let here = usize::try_from(len).unwrap_or(usize::MAX);
-        Fields { reader: Reader::new(captured).sub_up_to(here), left: len, flexible: false }
+        KafkaFields { reader: Reader::new(captured).sub_up_to(here), left: len, flexible: false }
     }
 
     /// These fields in a flexible or in the older encoding.
-    pub fn flexible(self, flexible: bool) -> Fields<'a> {
-        Fields { flexible, ..self }
+    pub fn flexible(self, flexible: bool) -> KafkaFields<'a> {
+        KafkaFields { flexible, ..self }
     }
 
     /// These fields, limited to `len` bytes.
-    pub fn at_most(self, len: u64) -> Fields<'a> {
-        Fields { left: self.left.min(len), ..self }
+    pub fn at_most(self, len: u64) -> KafkaFields<'a> {
+        KafkaFields { left: self.left.min(len), ..self }
     }
 
     /// Remaining bytes, captured or not.
@@ -70,7 +70,7 @@ impl<'a> Fields<'a> {
         reader.take_up_to(usize::try_from(len.min(self.left)).unwrap_or(usize::MAX))
     }
 
-    pub fn take(&mut self, len: u64) -> Parsed<&'a [u8]> {
+    pub fn take(&mut self, len: u64) -> KafkaResult<&'a [u8]> {
         let left = self.left.checked_sub(len).ok_or(KafkaFieldError::Malformed)?;
         let n = usize::try_from(len).map_err(|_| KafkaFieldError::Malformed)?;
         let missing = n.saturating_sub(self.reader.remaining());
@@ -79,7 +79,7 @@ impl<'a> Fields<'a> {
         Ok(bytes)
     }
 
-    fn array<const N: usize>(&mut self) -> Parsed<[u8; N]> {
+    fn array<const N: usize>(&mut self) -> KafkaResult<[u8; N]> {
         let left = self.left.checked_sub(N as u64).ok_or(KafkaFieldError::Malformed)?;
         let missing = N.saturating_sub(self.reader.remaining());
         let bytes = self.reader.array().ok_or(KafkaFieldError::Short(missing))?;
@@ -87,44 +87,44 @@ impl<'a> Fields<'a> {
         Ok(bytes)
     }
 
-    pub fn u8(&mut self) -> Parsed<u8> {
+    pub fn u8(&mut self) -> KafkaResult<u8> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    pub fn i16(&mut self) -> Parsed<i16> {
+    pub fn i16(&mut self) -> KafkaResult<i16> {
         self.array().map(i16::from_be_bytes)
     }
 
-    pub fn i32(&mut self) -> Parsed<i32> {
+    pub fn i32(&mut self) -> KafkaResult<i32> {
         self.array().map(i32::from_be_bytes)
     }
 
-    pub fn i64(&mut self) -> Parsed<i64> {
+    pub fn i64(&mut self) -> KafkaResult<i64> {
         self.array().map(i64::from_be_bytes)
     }
 
-    pub fn uuid(&mut self) -> Parsed<[u8; 16]> {
+    pub fn uuid(&mut self) -> KafkaResult<[u8; 16]> {
         self.array()
     }
 
     /// `UNSIGNED_VARINT`, at most 32 bits in 5 bytes.
-    pub fn unsigned(&mut self) -> Parsed<u32> {
+    pub fn unsigned(&mut self) -> KafkaResult<u32> {
         u32::try_from(self.base_128(5)?).map_err(|_| KafkaFieldError::Malformed)
     }
 
     /// `VARINT`.
-    pub fn varint(&mut self) -> Parsed<i32> {
+    pub fn varint(&mut self) -> KafkaResult<i32> {
         let zigzag = self.unsigned()?;
         Ok((zigzag >> 1).cast_signed() ^ (zigzag & 1).cast_signed().saturating_neg())
     }
 
     /// `VARLONG`.
-    pub fn varlong(&mut self) -> Parsed<i64> {
+    pub fn varlong(&mut self) -> KafkaResult<i64> {
         let zigzag = self.base_128(10)?;
         Ok((zigzag >> 1).cast_signed() ^ (zigzag & 1).cast_signed().saturating_neg())
     }
 
-    fn base_128(&mut self, most_bytes: u32) -> Parsed<u64> {
+    fn base_128(&mut self, most_bytes: u32) -> KafkaResult<u64> {
         let mut value = 0;
         for index in 0..most_bytes {
             let byte = self.u8()?;
@@ -137,7 +137,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A 32-bit length or its compact form; `None` is null.
-    pub fn length(&mut self) -> Parsed<Option<u32>> {
+    pub fn length(&mut self) -> KafkaResult<Option<u32>> {
         if self.flexible {
             return self.unsigned().map(|length| length.checked_sub(1));
         }
@@ -148,7 +148,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A 32-bit length of bytes whatever the version, 0 for null.
-    pub fn plain_bytes_len(&mut self) -> Parsed<u64> {
+    pub fn plain_bytes_len(&mut self) -> KafkaResult<u64> {
         match self.i32()? {
             -1 => Ok(0),
             length => u64::try_from(length).map_err(|_| KafkaFieldError::Malformed),
@@ -156,14 +156,14 @@ impl<'a> Fields<'a> {
     }
 
     /// The number of entries of an array, 0 for null.
-    pub fn count(&mut self) -> Parsed<u32> {
+    pub fn count(&mut self) -> KafkaResult<u32> {
         let count = self.length()?.unwrap_or(0);
         // Each entry has at least one byte.
         if u64::from(count) > self.left { Err(KafkaFieldError::Malformed) } else { Ok(count) }
     }
 
     /// A string; `None` is null.
-    pub fn string(&mut self) -> Parsed<Option<&'a [u8]>> {
+    pub fn string(&mut self) -> KafkaResult<Option<&'a [u8]>> {
         let length = if self.flexible { self.length()? } else { self.short_length()? };
         match length.map(u64::from) {
             None => Ok(None),
@@ -173,14 +173,14 @@ impl<'a> Fields<'a> {
     }
 
     /// A string that is not compact, whatever the version.
-    pub fn plain_string(&mut self) -> Parsed<Option<&'a [u8]>> {
+    pub fn plain_string(&mut self) -> KafkaResult<Option<&'a [u8]>> {
         let mut plain = self.flexible(false);
         let string = plain.string();
         *self = plain.flexible(self.flexible);
         string
     }
 
-    fn short_length(&mut self) -> Parsed<Option<u32>> {
+    fn short_length(&mut self) -> KafkaResult<Option<u32>> {
         match self.i16()? {
             -1 => Ok(None),
             length => u32::try_from(length).map(Some).map_err(|_| KafkaFieldError::Malformed),
@@ -188,19 +188,19 @@ impl<'a> Fields<'a> {
     }
 
     /// Skips the tag buffer that ends a structure of a flexible version.
-    pub fn tags(&mut self) -> Parsed<()> {
+    pub fn tags(&mut self) -> KafkaResult<()> {
         self.each_tag(|_, _| ())
     }
 
     /// Skips the tag buffer, and calls `each` with each tag and its value.
-    pub fn each_tag(&mut self, mut each: impl FnMut(u32, &mut Fields<'a>)) -> Parsed<()> {
+    pub fn each_tag(&mut self, mut each: impl FnMut(u32, &mut KafkaFields<'a>)) -> KafkaResult<()> {
         if !self.flexible {
             return Ok(());
         }
         for _ in 0..self.unsigned()? {
             let tag = self.unsigned()?;
             let length = u64::from(self.unsigned()?);
-            let mut value = Fields::new(self.take(length)?, length).flexible(true);
+            let mut value = KafkaFields::new(self.take(length)?, length).flexible(true);
             each(tag, &mut value);
         }
         Ok(())
@@ -208,7 +208,7 @@ impl<'a> Fields<'a> {
 }
 
 /// `Malformed` unless `condition`.
-pub(super) fn ensure(condition: bool) -> Parsed<()> {
+pub(super) fn ensure(condition: bool) -> KafkaResult<()> {
     if condition { Ok(()) } else { Err(KafkaFieldError::Malformed) }
 }
 
@@ -216,8 +216,8 @@ pub(super) fn ensure(condition: bool) -> Parsed<()> {
 mod tests {
     use super::*;
 
-    fn of(bytes: &[u8]) -> Fields<'_> {
-        Fields::new(bytes, bytes.len() as u64)
+    fn of(bytes: &[u8]) -> KafkaFields<'_> {
+        KafkaFields::new(bytes, bytes.len() as u64)
     }
 
     #[test]
@@ -235,7 +235,7 @@ mod tests {
         }
         assert_eq!(of(&[0xff, 0xff, 0xff, 0xff, 0x1f]).varint(), Err(KafkaFieldError::Malformed));
         assert_eq!(of(&[0x80; 5]).unsigned(), Err(KafkaFieldError::Malformed));
-        assert_eq!(Fields::new(&[0x80], 3).unsigned(), Err(KafkaFieldError::Short(1)));
+        assert_eq!(KafkaFields::new(&[0x80], 3).unsigned(), Err(KafkaFieldError::Short(1)));
         assert_eq!(of(&[0x80]).unsigned(), Err(KafkaFieldError::Malformed));
     }
 
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(of(&[0]).flexible(true).string(), Ok(None));
         assert_eq!(of(&[3, b'a', b'b']).flexible(true).string(), Ok(Some(&b"ab"[..])));
         assert_eq!(of(&[0xff, 0xfe]).string(), Err(KafkaFieldError::Malformed));
-        assert_eq!(Fields::new(&[0, 2, b'a'], 9).string(), Err(KafkaFieldError::Short(1)));
+        assert_eq!(KafkaFields::new(&[0, 2, b'a'], 9).string(), Err(KafkaFieldError::Short(1)));
         assert_eq!(of(&[0, 2, b'a']).string(), Err(KafkaFieldError::Malformed));
         let mut fields = of(&[0, 1, b'x', 2, b'y']).flexible(true);
         assert_eq!(fields.plain_string(), Ok(Some(&b"x"[..])));

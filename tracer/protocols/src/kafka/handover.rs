@@ -22,8 +22,8 @@
 //!         i32 index, i64 committed offset, -1: none, i32 leader epoch [5+], metadata, i16 error
 //! ```
 
-use super::apis::Call;
-use super::fields::{Fields, Parsed};
+use super::apis::ApiCall;
+use super::fields::{KafkaFields, KafkaResult};
 use super::topic_name::hash;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -217,15 +217,15 @@ impl ReadRange {
 }
 
 /// The group whose offsets a request asks for; in newer versions the response has it.
-pub(super) fn asked_for(call: Call, mut body: Fields<'_>) -> Option<u64> {
+pub(super) fn asked_for(call: ApiCall, mut body: KafkaFields<'_>) -> Option<u64> {
     (call.version < 8).then(|| body.string().ok().flatten().map(hash)).flatten()
 }
 
 /// Stores the offsets in the body of an `OffsetFetch` response. `name` hashes the name of the topic with an ID.
 pub(super) fn learn(
     handovers: &Handovers,
-    call: Call,
-    body: Fields<'_>,
+    call: ApiCall,
+    body: KafkaFields<'_>,
     asked: Option<u64>,
     name: impl Fn([u8; 16]) -> u64,
 ) {
@@ -236,12 +236,12 @@ pub(super) fn learn(
 
 struct OffsetFetchReader<'t, N> {
     table: MutexGuard<'t, HandoverTable>,
-    call: Call,
+    call: ApiCall,
     name: N,
 }
 
 impl<N: Fn([u8; 16]) -> u64> OffsetFetchReader<'_, N> {
-    fn read(&mut self, mut fields: Fields<'_>, asked: Option<u64>) -> Parsed<()> {
+    fn read(&mut self, mut fields: KafkaFields<'_>, asked: Option<u64>) -> KafkaResult<()> {
         fields.take(if self.call.version >= 3 { 4 } else { 0 })?;
         if self.call.version < 8 {
             return self.topics(&mut fields, asked);
@@ -255,7 +255,7 @@ impl<N: Fn([u8; 16]) -> u64> OffsetFetchReader<'_, N> {
         Ok(())
     }
 
-    fn topics(&mut self, fields: &mut Fields<'_>, group: Option<u64>) -> Parsed<()> {
+    fn topics(&mut self, fields: &mut KafkaFields<'_>, group: Option<u64>) -> KafkaResult<()> {
         for _ in 0..fields.count()? {
             let topic = match self.call.version {
                 10.. => Some((self.name)(fields.uuid()?)),
@@ -452,9 +452,9 @@ mod tests {
         let group = hash(&b"g"[..]);
         for version in 1..=10 {
             let handovers = Handovers::default();
-            let call = Call { key: super::super::apis::OFFSET_FETCH, version };
+            let call = ApiCall { key: super::super::apis::OFFSET_FETCH, version };
             let bytes = answer(version);
-            let body = Fields::new(&bytes, bytes.len() as u64).flexible(call.is_flexible());
+            let body = KafkaFields::new(&bytes, bytes.len() as u64).flexible(call.is_flexible());
             let asked = (version < 8).then_some(group);
             learn(&handovers, call, body, asked, |id| u64::from(id[0]));
             let topic = if version < 10 { hash(&b"t"[..]) } else { 7 };
@@ -468,8 +468,8 @@ mod tests {
     #[test]
     fn the_group_is_that_of_the_request_until_the_response_names_one() {
         let of = |version, bytes: &[u8]| {
-            let call = Call { key: super::super::apis::OFFSET_FETCH, version };
-            let body = Fields::new(bytes, bytes.len() as u64).flexible(call.is_flexible());
+            let call = ApiCall { key: super::super::apis::OFFSET_FETCH, version };
+            let body = KafkaFields::new(bytes, bytes.len() as u64).flexible(call.is_flexible());
             asked_for(call, body)
         };
         let group = Some(hash(&b"g"[..]));

@@ -1,8 +1,8 @@
 //! The head of a PDU: its API, and the position of its records.
 
-use super::apis::{Api, Call, FETCH, PRODUCE, SHARE_FETCH};
+use super::apis::{Api, ApiCall, FETCH, PRODUCE, SHARE_FETCH};
 use super::calls::PendingRequests;
-use super::fields::{Fields, KafkaFieldError, Parsed};
+use super::fields::{KafkaFieldError, KafkaFields, KafkaResult};
 use super::header::{RequestHeader, SIZE_BYTES};
 use super::layout::{self, BodyLayout};
 use super::produce::produces;
@@ -21,9 +21,9 @@ pub(super) struct PduHead<'a> {
     /// The client's name in a request; `None` if it gives none.
     pub client_id: Option<&'a [u8]>,
     /// `None` for a response whose request was not captured.
-    pub call: Option<Call>,
+    pub call: Option<ApiCall>,
     /// The bytes after the header.
-    pub body: Fields<'a>,
+    pub body: KafkaFields<'a>,
     /// Walks the body, if it can have records.
     pub walk: Option<BodyWalk>,
 }
@@ -37,8 +37,8 @@ impl<'a> PduHead<'a> {
         is_all: bool,
         by_client: Option<bool>,
         calls: &PendingRequests,
-    ) -> Parsed<PduHead<'a>> {
-        let mut fields = Fields::new(bytes, total);
+    ) -> KafkaResult<PduHead<'a>> {
+        let mut fields = KafkaFields::new(bytes, total);
         fields.take(SIZE_BYTES)?;
         if by_client == Some(false) {
             return PduHead::response(fields, is_all, calls);
@@ -62,7 +62,7 @@ impl<'a> PduHead<'a> {
         }
     }
 
-    fn request(header: &RequestHeader<'a>, body: Fields<'a>) -> PduHead<'a> {
+    fn request(header: &RequestHeader<'a>, body: KafkaFields<'a>) -> PduHead<'a> {
         let layout = if header.call.key == PRODUCE { BodyLayout::of(header.call) } else { None };
         let class = match header.call.key {
             PRODUCE if layout.is_some() => FrameClass::Other,
@@ -82,16 +82,16 @@ impl<'a> PduHead<'a> {
     }
 
     fn response(
-        mut fields: Fields<'a>,
+        mut fields: KafkaFields<'a>,
         is_all: bool,
         calls: &PendingRequests,
-    ) -> Parsed<PduHead<'a>> {
+    ) -> KafkaResult<PduHead<'a>> {
         let correlation_id = fields.i32()?;
         let call = match calls.of(correlation_id) {
             None => guess_fetch(fields, is_all)?,
             known => known,
         };
-        let api = call.and_then(|call| Call::plausible(call.key, call.version));
+        let api = call.and_then(|call| ApiCall::plausible(call.key, call.version));
         let unknown = PduHead {
             is_request: false,
             name: "Response",
@@ -123,7 +123,7 @@ impl<'a> PduHead<'a> {
 }
 
 /// Tells whether the body of a request without a client ID is valid.
-fn is_request(header: &RequestHeader<'_>, body: Fields<'_>) -> Parsed<bool> {
+fn is_request(header: &RequestHeader<'_>, body: KafkaFields<'_>) -> KafkaResult<bool> {
     match produces(header.call, body) {
         _ if header.call.key != PRODUCE => Ok(true),
         Err(KafkaFieldError::Malformed) => Ok(false),
@@ -131,17 +131,17 @@ fn is_request(header: &RequestHeader<'_>, body: Fields<'_>) -> Parsed<bool> {
     }
 }
 
-fn class_without_records(call: Call, api: &Api, layout: Option<BodyLayout>) -> FrameClass {
+fn class_without_records(call: ApiCall, api: &Api, layout: Option<BodyLayout>) -> FrameClass {
     if has_fetched(call) && layout.is_none() { FrameClass::Opaque } else { api.class }
 }
 
 /// True if the response to a call may have records.
-fn has_fetched(call: Call) -> bool {
+fn has_fetched(call: ApiCall) -> bool {
     matches!(call.key, FETCH | SHARE_FETCH)
 }
 
 /// Skips the rest of a response's header, after the correlation ID, and returns its body.
-fn response_body(call: Call, fields: Fields<'_>) -> Parsed<Fields<'_>> {
+fn response_body(call: ApiCall, fields: KafkaFields<'_>) -> KafkaResult<KafkaFields<'_>> {
     let mut header = fields.flexible(call.has_flexible_response_header());
     header.tags()?;
     Ok(header.flexible(call.is_flexible()))
@@ -151,10 +151,10 @@ fn response_body(call: Call, fields: Fields<'_>) -> Parsed<Fields<'_>> {
 const GUESSES: [i16; 8] = [13, 12, 11, 7, 5, 4, 1, 0];
 
 /// The Fetch version of a response whose request was not captured: one in whose layout there are records.
-pub(super) fn guess_fetch(fields: Fields<'_>, is_all: bool) -> Parsed<Option<Call>> {
+pub(super) fn guess_fetch(fields: KafkaFields<'_>, is_all: bool) -> KafkaResult<Option<ApiCall>> {
     let (mut found, mut short) = (None, None);
     for version in GUESSES {
-        let call = Call { key: FETCH, version };
+        let call = ApiCall { key: FETCH, version };
         match leads_to_records(call, fields) {
             Ok(true) => found = found.or(Some(call)),
             // The least that any version needs is requested: more could reach into the next part.
@@ -171,9 +171,9 @@ pub(super) fn guess_fetch(fields: Fields<'_>, is_all: bool) -> Parsed<Option<Cal
 
 /// True if the captured bytes of a response whose request was not captured can be the beginning of a Fetch response with
 /// records.
-pub(super) fn promises_fetch(fields: Fields<'_>) -> bool {
+pub(super) fn promises_fetch(fields: KafkaFields<'_>) -> bool {
     GUESSES.into_iter().any(|version| {
-        let call = Call { key: FETCH, version };
+        let call = ApiCall { key: FETCH, version };
         let (Ok(body), Some(layout)) = (response_body(call, fields), BodyLayout::of(call)) else {
             return false;
         };
@@ -183,7 +183,7 @@ pub(super) fn promises_fetch(fields: Fields<'_>) -> bool {
     })
 }
 
-fn leads_to_records(call: Call, fields: Fields<'_>) -> Parsed<bool> {
+fn leads_to_records(call: ApiCall, fields: KafkaFields<'_>) -> KafkaResult<bool> {
     let body = response_body(call, fields)?;
     let Some(layout) = BodyLayout::of(call) else { return Ok(false) };
     let mut walk = BodyWalk::new(layout, body.left());

@@ -8,8 +8,8 @@
 //! The size does not include itself. Fields in `[ ]` exist in flexible versions only. The client ID is never compact. A
 //! response refers to its request only by the correlation ID.
 
-use super::apis::{Api, Call};
-use super::fields::{Fields, KafkaFieldError, Parsed, ensure};
+use super::apis::{Api, ApiCall};
+use super::fields::{KafkaFieldError, KafkaFields, KafkaResult, ensure};
 
 /// Number of bytes of the size field.
 pub(super) const SIZE_BYTES: u64 = 4;
@@ -21,7 +21,7 @@ const SMALLEST: u32 = 4;
 const LONGEST_CLIENT_ID: usize = 512;
 
 /// Number of bytes of the PDU that starts with `fields`, including its size field.
-pub(super) fn pdu_bytes(fields: &mut Fields<'_>) -> Parsed<u64> {
+pub(super) fn pdu_bytes(fields: &mut KafkaFields<'_>) -> KafkaResult<u64> {
     let size = u32::try_from(fields.i32()?).map_err(|_| KafkaFieldError::Malformed)?;
     ensure(size >= SMALLEST)?;
     Ok(u64::from(size) + SIZE_BYTES)
@@ -30,7 +30,7 @@ pub(super) fn pdu_bytes(fields: &mut Fields<'_>) -> Parsed<u64> {
 /// A request's header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestHeader<'a> {
-    pub call: Call,
+    pub call: ApiCall,
     pub api: &'static Api,
     pub correlation_id: i32,
     pub client_id: Option<&'a [u8]>,
@@ -39,9 +39,9 @@ pub(super) struct RequestHeader<'a> {
 impl<'a> RequestHeader<'a> {
     /// Reads a header after the size. Values that no client sends are malformed, because the header alone must distinguish
     /// requests from responses.
-    pub fn read(fields: &mut Fields<'a>) -> Parsed<RequestHeader<'a>> {
+    pub fn read(fields: &mut KafkaFields<'a>) -> KafkaResult<RequestHeader<'a>> {
         let (key, version) = (fields.i16()?, fields.i16()?);
-        let (call, api) = Call::plausible(key, version).ok_or(KafkaFieldError::Malformed)?;
+        let (call, api) = ApiCall::plausible(key, version).ok_or(KafkaFieldError::Malformed)?;
         let correlation_id = fields.i32()?;
         let client_id = fields.plain_string()?;
         ensure(client_id.is_none_or(is_client_id))?;

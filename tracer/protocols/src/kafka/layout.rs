@@ -19,10 +19,10 @@
 //!
 //! The layout of a `ShareFetch` response is in `share`.
 
-use super::apis::{Call, FETCH, PRODUCE, SHARE_FETCH};
-use super::fields::{Fields, KafkaFieldError, Parsed, ensure};
+use super::apis::{ApiCall, FETCH, PRODUCE, SHARE_FETCH};
+use super::fields::{KafkaFieldError, KafkaFields, KafkaResult, ensure};
 use super::share;
-use super::topic_name::{Topic, is_name};
+use super::topic_name::{KafkaTopic, is_name};
 
 /// Plausible error codes (protocol guide, "Error Codes"), with room for future ones.
 const ERRORS: std::ops::RangeInclusive<i16> = -1..=255;
@@ -30,14 +30,14 @@ const ERRORS: std::ops::RangeInclusive<i16> = -1..=255;
 /// The layout of a body, which depends on API and version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BodyLayout {
-    pub call: Call,
+    pub call: ApiCall,
     /// True if topics are given by their IDs.
     ids: bool,
 }
 
 impl BodyLayout {
     /// The layout of this call's body with records; `None` if there is none, or the version is not known.
-    pub fn of(call: Call) -> Option<BodyLayout> {
+    pub fn of(call: ApiCall) -> Option<BodyLayout> {
         let known = match call.key {
             PRODUCE => 0..=13,
             FETCH => 0..=18,
@@ -54,7 +54,7 @@ impl BodyLayout {
     }
 
     /// Skips the fields before the array of topics.
-    pub fn start(self, fields: &mut Fields<'_>) -> Parsed<()> {
+    pub fn start(self, fields: &mut KafkaFields<'_>) -> KafkaResult<()> {
         if self.is_shared() {
             return share::start(self.call.version, fields);
         }
@@ -70,19 +70,22 @@ impl BodyLayout {
         Ok(())
     }
 
-    pub fn topic<'a>(self, fields: &mut Fields<'a>) -> Parsed<Topic<'a>> {
+    pub fn topic<'a>(self, fields: &mut KafkaFields<'a>) -> KafkaResult<KafkaTopic<'a>> {
         if self.ids {
             let id = fields.uuid()?;
             ensure(id != [0; 16])?;
-            return Ok(Topic::Id(id));
+            return Ok(KafkaTopic::Id(id));
         }
         let name = fields.string()?.ok_or(KafkaFieldError::Malformed)?;
         ensure(is_name(name))?;
-        Ok(Topic::Name(name))
+        Ok(KafkaTopic::Name(name))
     }
 
     /// Skips a partition up to its records. Returns its index and the array of its aborted transactions.
-    pub fn partition<'a>(self, fields: &mut Fields<'a>) -> Parsed<(i32, Option<Fields<'a>>)> {
+    pub fn partition<'a>(
+        self,
+        fields: &mut KafkaFields<'a>,
+    ) -> KafkaResult<(i32, Option<KafkaFields<'a>>)> {
         let index = fields.i32()?;
         ensure(index >= 0)?;
         let mut aborted = None;
@@ -114,7 +117,7 @@ impl BodyLayout {
 }
 
 /// Reads how many acknowledgements a Produce request asks for, and what stands before them.
-pub(super) fn acks(call: Call, fields: &mut Fields<'_>) -> Parsed<i16> {
+pub(super) fn acks(call: ApiCall, fields: &mut KafkaFields<'_>) -> KafkaResult<i16> {
     if call.version >= 3 {
         fields.string()?;
     }

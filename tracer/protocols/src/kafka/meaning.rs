@@ -1,7 +1,7 @@
 //! Meaning of a record for its reader, by what is known of the connection.
 
 use super::fetch::ConsumerPositions;
-use super::record::AwaitedPlaces;
+use super::record::AwaitedOffsets;
 use super::status::RecordStatus;
 use super::topics::{KafkaTopics, TopicPartition};
 use super::unpack::DecompressBuffer;
@@ -12,7 +12,7 @@ pub(super) struct ConnectionState<'a> {
     pub positions: &'a mut ConsumerPositions,
     pub topics: &'a KafkaTopics,
     pub unpacked: &'a mut DecompressBuffer,
-    pub awaited: AwaitedPlaces<'a>,
+    pub awaited: AwaitedOffsets<'a>,
 }
 
 impl ConnectionState<'_> {

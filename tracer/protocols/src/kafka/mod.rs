@@ -116,7 +116,7 @@ mod unpack;
 mod walk;
 
 use crate::remedies::Remedies;
-use crate::{Connection, Memory, Protocol, Recognition, SignatureMatch, Topology};
+use crate::{Connection, Memory, MessageRouting, Protocol, Recognition, SignatureMatch};
 use topics::KafkaTopics;
 use wirelap_events::Transport;
 
@@ -160,8 +160,8 @@ impl Protocol for Kafka {
         false
     }
 
-    fn topology(&self) -> Topology {
-        Topology::Brokered
+    fn topology(&self) -> MessageRouting {
+        MessageRouting::Brokered
     }
 
     fn keeps_messages(&self) -> bool {

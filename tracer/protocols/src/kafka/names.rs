@@ -14,8 +14,8 @@
 //!
 //! `TxnOffsetCommit` is sent by a producer and has the group of another client, the consumer.
 
-use super::apis::{Call, OFFSET_FETCH};
-use super::fields::Fields;
+use super::apis::{ApiCall, OFFSET_FETCH};
+use super::fields::KafkaFields;
 use super::head::PduHead;
 use crate::{FrameSink, MAX_CLIENT_NAME, Side};
 
@@ -50,7 +50,7 @@ fn keep(place: &mut Vec<u8>, name: &[u8]) {
 }
 
 /// The group that the sender of a request is a member of, if the request says it.
-fn group_of(call: Call, mut body: Fields<'_>) -> Option<&[u8]> {
+fn group_of(call: ApiCall, mut body: KafkaFields<'_>) -> Option<&[u8]> {
     if !OF_MEMBERS.contains(&call.key) {
         return None;
     }

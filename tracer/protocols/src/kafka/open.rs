@@ -6,7 +6,7 @@ use super::head::PduHead;
 use super::meaning::{ConnectionState, is_discarded, means};
 use super::record::{self, RecordPosition};
 use super::topics::TopicPartition;
-use super::walk::{Block, BodyPart, BodyWalk};
+use super::walk::{BodyPart, BodyWalk, UnwalkedBytes};
 use crate::connection::frame_without_data;
 use crate::{FrameSink, PduLen};
 use wirelap_events::Saturate;
@@ -121,7 +121,7 @@ impl OpenPdu {
                     out.discarded(1);
                 }
             }
-            BodyPart::Block(Block::Compressed) => {
+            BodyPart::Block(UnwalkedBytes::Compressed) => {
                 let packed = from(bytes, before);
                 let packed = usize::try_from(len.saturating_sub(before))
                     .ok()
@@ -129,12 +129,12 @@ impl OpenPdu {
                 compressed((range, packed), answers, state, out);
             }
             BodyPart::Block(block) => {
-                if block == Block::Control {
+                if block == UnwalkedBytes::Control {
                     state.at.end_transaction();
                 }
                 let (name, class) = block.frame();
                 out.frame(&frame_without_data(range, name, class));
-                if block == Block::MessageSet && !state.is_internal(is_fetched) {
+                if block == UnwalkedBytes::MessageSet && !state.is_internal(is_fetched) {
                     // At least one; a message does not say how many it contains.
                     out.unread_messages(1);
                 }

@@ -1,13 +1,13 @@
 //! Recognition of the body of a Produce request.
 
-use super::apis::Call;
-use super::fields::{Fields, KafkaFieldError, Parsed, ensure};
+use super::apis::ApiCall;
+use super::fields::{KafkaFieldError, KafkaFields, KafkaResult, ensure};
 use super::layout::BodyLayout;
 use super::topic_name::is_name;
 use super::walk::BodyWalk;
 
 /// Tells whether the body of a Produce request is valid; `false` if its version is not decoded.
-pub(super) fn produces(call: Call, body: Fields<'_>) -> Parsed<bool> {
+pub(super) fn produces(call: ApiCall, body: KafkaFields<'_>) -> KafkaResult<bool> {
     if call.version < 3 {
         return older_produce(body).map(|()| true).or_else(|fault| match fault {
             KafkaFieldError::Malformed => Ok(false),
@@ -21,7 +21,7 @@ pub(super) fn produces(call: Call, body: Fields<'_>) -> Parsed<bool> {
 
 /// Checks the body of a Produce request before version 3, which has no transaction, up to the first topic, because zeros
 /// alone look like its header.
-fn older_produce(mut fields: Fields<'_>) -> Parsed<()> {
+fn older_produce(mut fields: KafkaFields<'_>) -> KafkaResult<()> {
     ensure((-1..=1).contains(&fields.i16()?) && fields.i32()? >= 0)?;
     ensure(fields.count()? > 0 && fields.string()?.is_some_and(is_name))
 }

@@ -9,11 +9,11 @@
 //! All commands have version 1. The string is that of a stream, a mechanism or a virtual host, and what comes behind it ends with the
 //! frame, which no body of the Kafka request with this key and version does.
 
-use super::fields::{Fields, KafkaFieldError, Parsed, ensure};
+use super::fields::{KafkaFieldError, KafkaFields, KafkaResult, ensure};
 use super::header::RequestHeader;
 
 /// Fails if the request with this header, whose body is `fields`, is such a command.
-pub(super) fn refuse(header: &RequestHeader<'_>, fields: Fields<'_>) -> Parsed<()> {
+pub(super) fn refuse(header: &RequestHeader<'_>, fields: KafkaFields<'_>) -> KafkaResult<()> {
     let is_command = match (header.call.version, header.client_id) {
         (1, Some(name)) if !name.is_empty() => is_command(header.call.key, fields),
         _ => Ok(false),
@@ -22,7 +22,7 @@ pub(super) fn refuse(header: &RequestHeader<'_>, fields: Fields<'_>) -> Parsed<(
 }
 
 /// True if these are all bytes of a command after its first string.
-fn is_command(key: i16, mut fields: Fields<'_>) -> Parsed<bool> {
+fn is_command(key: i16, mut fields: KafkaFields<'_>) -> KafkaResult<bool> {
     let read = match key {
         // Delete, Open, Partitions, StreamStats, DeleteSuperStream.
         14 | 21 | 25 | 28 | 30 => Ok(()),
@@ -46,12 +46,12 @@ fn is_command(key: i16, mut fields: Fields<'_>) -> Parsed<bool> {
 }
 
 /// Skips a map of strings.
-fn properties(fields: &mut Fields<'_>) -> Parsed<()> {
+fn properties(fields: &mut KafkaFields<'_>) -> KafkaResult<()> {
     strings(fields, 2)
 }
 
 /// Skips an array of entries of so many strings.
-fn strings(fields: &mut Fields<'_>, of: usize) -> Parsed<()> {
+fn strings(fields: &mut KafkaFields<'_>, of: usize) -> KafkaResult<()> {
     let entries = u64::try_from(fields.i32()?).map_err(|_| KafkaFieldError::Malformed)?;
     ensure(entries <= fields.left())?;
     for _ in 0..entries {

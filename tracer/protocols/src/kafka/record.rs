@@ -4,8 +4,8 @@
 //! producer's sequence number (KIP-98), which is unique; or, if the producer does not number records, a hash of topic,
 //! partition, position in the batch, time, key and value, which is not unique. Such a record's offset tells it from equal ones.
 
-use super::batch::{self, Record};
-use super::fields::Fields;
+use super::batch::{self, KafkaRecord};
+use super::fields::KafkaFields;
 use super::status::RecordStatus;
 use super::stored::UnplacedRecords;
 use super::topic_name::hash;
@@ -28,14 +28,14 @@ pub(super) struct RecordPosition {
 
 /// The records that wait for their offsets, and the correlation ID of the request that the record is in; `None` unless it is in a
 /// Produce request that is answered.
-pub(super) type AwaitedPlaces<'a> = Option<(i32, &'a mut UnplacedRecords)>;
+pub(super) type AwaitedOffsets<'a> = Option<(i32, &'a mut UnplacedRecords)>;
 
 /// Passes a record of the open batch to `out`; `fields` are its bytes, including its length field.
 pub(super) fn report_record(
     position: RecordPosition,
-    mut fields: Fields<'_>,
+    mut fields: KafkaFields<'_>,
     (at, topics): (&mut TopicPartition, &KafkaTopics),
-    awaited: &mut AwaitedPlaces<'_>,
+    awaited: &mut AwaitedOffsets<'_>,
     meaning: impl FnOnce(&TopicPartition, i32) -> RecordStatus,
     out: &mut dyn FrameSink,
 ) {
@@ -89,7 +89,7 @@ pub(super) fn report_record(
 }
 
 /// A hash of a record's content, without its topic.
-fn content(at: &TopicPartition, record: &Record<'_>) -> u64 {
+fn content(at: &TopicPartition, record: &KafkaRecord<'_>) -> u64 {
     let batch = &at.header;
     let time = batch.base_timestamp.wrapping_add(record.timestamp);
     let start = |bytes: &'_ [u8]| hash(bytes.get(..COMPARED).unwrap_or(bytes));
@@ -101,7 +101,7 @@ fn content(at: &TopicPartition, record: &Record<'_>) -> u64 {
     ))
 }
 
-fn key(at: &TopicPartition, content: u64, record: &Record<'_>) -> GlobalKey {
+fn key(at: &TopicPartition, content: u64, record: &KafkaRecord<'_>) -> GlobalKey {
     let batch = &at.header;
     let unique = batch.producer >= 0 && batch.sequence >= 0;
     if !unique {

@@ -20,7 +20,7 @@
 //! count is above 1 for records that a member was given before and did not accept. They are after the records, so that a response is
 //! decoded only when it has arrived completely.
 
-use super::fields::{Fields, Parsed, ensure};
+use super::fields::{KafkaFields, KafkaResult, ensure};
 use super::status::RecordStatus;
 use wirelap_events::{Nanos, RequestLimits};
 
@@ -31,7 +31,7 @@ pub(super) const VERSIONS: std::ops::RangeInclusive<i16> = 0..=2;
 const MAX_RANGES: u32 = 4096;
 
 /// The limits in the body of a request.
-pub(super) fn asked(mut body: Fields<'_>) -> Parsed<RequestLimits> {
+pub(super) fn asked(mut body: KafkaFields<'_>) -> KafkaResult<RequestLimits> {
     body.string()?;
     body.string()?;
     body.take(4)?;
@@ -41,7 +41,7 @@ pub(super) fn asked(mut body: Fields<'_>) -> Parsed<RequestLimits> {
 }
 
 /// Skips the fields before the array of topics.
-pub(super) fn start(version: i16, fields: &mut Fields<'_>) -> Parsed<()> {
+pub(super) fn start(version: i16, fields: &mut KafkaFields<'_>) -> KafkaResult<()> {
     ensure(fields.i32()? >= 0)?;
     fields.take(2)?;
     fields.string()?;
@@ -49,7 +49,7 @@ pub(super) fn start(version: i16, fields: &mut Fields<'_>) -> Parsed<()> {
 }
 
 /// Skips the fields of a partition between its index and its records.
-pub(super) fn partition(fields: &mut Fields<'_>) -> Parsed<()> {
+pub(super) fn partition(fields: &mut KafkaFields<'_>) -> KafkaResult<()> {
     for _ in 0..2 {
         fields.take(2)?;
         fields.string()?;
@@ -59,14 +59,14 @@ pub(super) fn partition(fields: &mut Fields<'_>) -> Parsed<()> {
 }
 
 /// The array of acquired records behind the records that start with `fields`, if it was captured.
-pub(super) fn acquired_after_records(mut fields: Fields<'_>) -> Option<Fields<'_>> {
+pub(super) fn acquired_after_records(mut fields: KafkaFields<'_>) -> Option<KafkaFields<'_>> {
     let records = fields.length().ok()?.unwrap_or(0);
     fields.take(records.into()).ok()?;
     skip_acquired(&mut { fields }).is_ok().then_some(fields)
 }
 
 /// Skips the array of acquired records.
-pub(super) fn skip_acquired(fields: &mut Fields<'_>) -> Parsed<()> {
+pub(super) fn skip_acquired(fields: &mut KafkaFields<'_>) -> KafkaResult<()> {
     for _ in 0..fields.count()? {
         range(fields)?;
     }
@@ -74,7 +74,7 @@ pub(super) fn skip_acquired(fields: &mut Fields<'_>) -> Parsed<()> {
 }
 
 /// Skips the fields after the array of topics.
-pub(super) fn end(fields: &mut Fields<'_>) -> Parsed<()> {
+pub(super) fn end(fields: &mut KafkaFields<'_>) -> KafkaResult<()> {
     for _ in 0..fields.count()? {
         fields.take(4)?;
         fields.string()?;
@@ -85,7 +85,7 @@ pub(super) fn end(fields: &mut Fields<'_>) -> Parsed<()> {
     Ok(())
 }
 
-fn range(fields: &mut Fields<'_>) -> Parsed<AcquiredRange> {
+fn range(fields: &mut KafkaFields<'_>) -> KafkaResult<AcquiredRange> {
     let range =
         AcquiredRange { first: fields.i64()?, last: fields.i64()?, deliveries: fields.i16()? };
     fields.tags()?;
@@ -103,7 +103,7 @@ struct AcquiredRange {
 
 /// Knowledge of which records of a partition are the reader's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Known {
+enum KnownRecords {
     /// All are, as the reader is in no share group.
     #[default]
     All,
@@ -116,36 +116,36 @@ enum Known {
 /// The records of a partition that are the reader's.
 #[derive(Debug, Default)]
 pub(super) struct AcquiredRecords {
-    known: Known,
+    known: KnownRecords,
     ranges: Vec<AcquiredRange>,
 }
 
 impl AcquiredRecords {
     /// Stores the ranges of a partition; `None` if they were not captured.
-    pub fn set(&mut self, array: Option<Fields<'_>>) {
+    pub fn set(&mut self, array: Option<KafkaFields<'_>>) {
         self.ranges.clear();
         let counted = array.and_then(|mut array| Some((array.count().ok()?, array)));
         let Some((count, mut array)) = counted.filter(|(count, _)| *count <= MAX_RANGES) else {
-            self.known = Known::Nothing;
+            self.known = KnownRecords::Nothing;
             return;
         };
         self.ranges.extend((0..count).map_while(|_| range(&mut array).ok()));
-        self.known = Known::Ranges;
+        self.known = KnownRecords::Ranges;
     }
 
     /// Notes that the records are of a response to who is in no share group.
     pub fn set_all(&mut self) {
-        self.known = Known::All;
+        self.known = KnownRecords::All;
     }
 
     /// True if it is not known which records are the reader's.
     pub fn is_unknown(&self) -> bool {
-        self.known == Known::Nothing
+        self.known == KnownRecords::Nothing
     }
 
     /// Returns the meaning for a member of the record with this offset; `None` if the reader is in no share group.
     pub fn status(&self, offset: i64) -> Option<RecordStatus> {
-        if self.known == Known::All {
+        if self.known == KnownRecords::All {
             return None;
         }
         let mut ranges = self.ranges.iter();

@@ -19,10 +19,10 @@
 //! The records of a partition get successive offsets from the base offset on. These are the only identity of records whose
 //! producer does not number them: equal ones may come from several producers in the same millisecond.
 
-use super::apis::Call;
-use super::fields::{Fields, Parsed};
+use super::apis::ApiCall;
+use super::fields::{KafkaFields, KafkaResult};
 use super::layout::BodyLayout;
-use super::topic_name::{Topic, hash};
+use super::topic_name::{KafkaTopic, hash};
 use super::topics::TopicPartition;
 use crate::{FrameSink, LogPlace};
 use std::collections::VecDeque;
@@ -81,8 +81,8 @@ impl UnplacedRecords {
     pub fn answered(
         &mut self,
         request: i32,
-        call: Call,
-        body: Fields<'_>,
+        call: ApiCall,
+        body: KafkaFields<'_>,
         out: &mut dyn FrameSink,
     ) {
         if self.open.is_empty() {
@@ -109,7 +109,7 @@ impl UnplacedRecords {
 
 /// A partition in a response.
 pub(super) struct StoredPartition<'a> {
-    pub topic: Topic<'a>,
+    pub topic: KafkaTopic<'a>,
     pub index: i32,
     pub error: i16,
     pub base_offset: i64,
@@ -117,10 +117,10 @@ pub(super) struct StoredPartition<'a> {
 
 /// Calls `each` with the partitions of a Produce response. Returns the throttle time.
 pub(super) fn read<'a>(
-    call: Call,
-    mut body: Fields<'a>,
+    call: ApiCall,
+    mut body: KafkaFields<'a>,
     mut each: impl FnMut(StoredPartition<'a>),
-) -> Parsed<i32> {
+) -> KafkaResult<i32> {
     let Some(layout) = BodyLayout::of(call) else { return Ok(0) };
     for _ in 0..body.count()? {
         let topic = layout.topic(&mut body)?;
@@ -201,8 +201,9 @@ mod tests {
     #[test]
     fn every_version_tells_where_records_are_stored() {
         for version in 0..=13 {
-            let call = Call { key: PRODUCE, version };
-            let topic = if version >= 13 { Topic::Id([7; 16]) } else { Topic::Name(b"t") };
+            let call = ApiCall { key: PRODUCE, version };
+            let topic =
+                if version >= 13 { KafkaTopic::Id([7; 16]) } else { KafkaTopic::Name(b"t") };
             let mut at = TopicPartition::default();
             let mut records = UnplacedRecords::default();
             let mut sent = |request, partition| {
@@ -212,7 +213,7 @@ mod tests {
             let numbers = [sent(1, 3), sent(2, 3), sent(2, 3), sent(2, 4), sent(3, 3)];
             assert_eq!(numbers, [0, 1, 2, 3, 4]);
             let bytes = response(version);
-            let body = Fields::new(&bytes, bytes.len() as u64).flexible(call.is_flexible());
+            let body = KafkaFields::new(&bytes, bytes.len() as u64).flexible(call.is_flexible());
             assert_eq!(read(call, body, |_| ()), Ok(if version >= 1 { 9 } else { 0 }), "{version}");
             let mut given = Given::default();
             records.answered(2, call, body, &mut given);

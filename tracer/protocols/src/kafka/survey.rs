@@ -2,7 +2,7 @@
 //! as well if its API is known.
 
 use super::apis::{API_VERSIONS, PRODUCE, SASL_HANDSHAKE};
-use super::fields::{Fields, KafkaFieldError, Parsed, ensure};
+use super::fields::{KafkaFieldError, KafkaFields, KafkaResult, ensure};
 use super::head::{guess_fetch, promises_fetch};
 use super::header::{RequestHeader, SIZE_BYTES, pdu_bytes};
 use super::layout::BodyLayout;
@@ -41,16 +41,16 @@ pub(super) struct RecognisedPdu {
 }
 
 /// The size of a PDU, and the bytes after it.
-fn sized(head: &[u8]) -> Parsed<(u64, Fields<'_>)> {
-    let total = pdu_bytes(&mut Fields::new(head, u64::MAX))?;
+fn sized(head: &[u8]) -> KafkaResult<(u64, KafkaFields<'_>)> {
+    let total = pdu_bytes(&mut KafkaFields::new(head, u64::MAX))?;
     ensure(total <= PLAUSIBLE_BYTES)?;
-    let mut fields = Fields::new(head, total);
+    let mut fields = KafkaFields::new(head, total);
     fields.take(SIZE_BYTES)?;
     Ok((total, fields))
 }
 
 /// Recognises a request.
-pub(super) fn request(head: &[u8]) -> Parsed<RecognisedPdu> {
+pub(super) fn request(head: &[u8]) -> KafkaResult<RecognisedPdu> {
     let (total, mut fields) = sized(head)?;
     let header = RequestHeader::read(&mut fields)?;
     ensure(header.correlation_id >= 0)?;
@@ -72,7 +72,7 @@ pub(super) fn request(head: &[u8]) -> Parsed<RecognisedPdu> {
 }
 
 /// Checks the body of an `ApiVersions` request (KIP-511): the client's software and its version.
-fn api_versions(version: i16, mut fields: Fields<'_>) -> Parsed<()> {
+fn api_versions(version: i16, mut fields: KafkaFields<'_>) -> KafkaResult<()> {
     if version >= 3 {
         for _ in 0..2 {
             let text = fields.string()?.ok_or(KafkaFieldError::Malformed)?;
@@ -88,14 +88,14 @@ fn api_versions(version: i16, mut fields: Fields<'_>) -> Parsed<()> {
 }
 
 /// Checks the body of a `SaslHandshake` request: the name of a mechanism (RFC 4422 §3.1).
-fn sasl_handshake(mut fields: Fields<'_>) -> Parsed<()> {
+fn sasl_handshake(mut fields: KafkaFields<'_>) -> KafkaResult<()> {
     let mechanism = fields.string()?.ok_or(KafkaFieldError::Malformed)?;
     let is_allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);
     ensure(!mechanism.is_empty() && mechanism.iter().all(is_allowed) && fields.left() == 0)
 }
 
 /// Recognises a response. Without its request, only a response with records is distinctive.
-pub(super) fn response(head: &[u8]) -> Parsed<RecognisedPdu> {
+pub(super) fn response(head: &[u8]) -> KafkaResult<RecognisedPdu> {
     let (total, mut fields) = sized(head)?;
     let correlation_id = fields.i32()?;
     // Clients count from 0 up.
@@ -108,7 +108,7 @@ pub(super) fn response(head: &[u8]) -> Parsed<RecognisedPdu> {
 /// True if `head` starts like a Produce request or a Fetch response with records, which other bytes rarely do. Brokers write
 /// the bytes before the records separately, so the records need not be in `head`.
 pub(super) fn has_records(head: &[u8]) -> bool {
-    let produces = |mut fields: Fields<'_>| {
+    let produces = |mut fields: KafkaFields<'_>| {
         let header = RequestHeader::read(&mut fields).ok()?;
         let mut walk = BodyWalk::new(BodyLayout::of(header.call)?, fields.left());
         let _ = walk.next(fields.peek_up_to(fields.left()));
@@ -186,7 +186,7 @@ pub(super) fn match_signature(head: &[u8]) -> SignatureMatch {
 /// True if a request with a client ID or with records starts with `head`.
 pub(super) fn stands_out(head: &[u8]) -> bool {
     // API keys and versions are small numbers, so that most bytes are rejected at once.
-    let is_certain = |found: Parsed<RecognisedPdu>| {
+    let is_certain = |found: KafkaResult<RecognisedPdu>| {
         found.is_ok_and(|found| found.evidence == Confidence::Certain)
     };
     matches!(head, [0..=6, _, _, _, 0, 0..=100, 0, 0..=30, ..]) && is_certain(request(head))

@@ -9,13 +9,13 @@
 //! Since these versions, a broker answers at once and leaves the connection unread for the throttle time. Before, it kept the answer for so
 //! long.
 
-use super::apis::{Call, FETCH, PRODUCE};
-use super::fields::{Fields, Parsed};
+use super::apis::{ApiCall, FETCH, PRODUCE};
+use super::fields::{KafkaFields, KafkaResult};
 use super::stored;
 use wirelap_events::Nanos;
 
 /// Returns the time for which the connection is not read after this response; `None` if it is read, or if that is not known.
-pub(super) fn of_response(call: Call, body: Fields<'_>) -> Option<Nanos> {
+pub(super) fn of_response(call: ApiCall, body: KafkaFields<'_>) -> Option<Nanos> {
     let found = match call.key {
         PRODUCE if (6..=13).contains(&call.version) => stored::read(call, body, |_| ()),
         FETCH if (8..=18).contains(&call.version) => of_fetch(body),
@@ -25,7 +25,7 @@ pub(super) fn of_response(call: Call, body: Fields<'_>) -> Option<Nanos> {
     (milliseconds > 0).then(|| Nanos::from_millis(milliseconds))
 }
 
-fn of_fetch(mut body: Fields<'_>) -> Parsed<i32> {
+fn of_fetch(mut body: KafkaFields<'_>) -> KafkaResult<i32> {
     body.i32()
 }
 
@@ -45,8 +45,8 @@ mod tests {
     ];
 
     fn produced(version: i16, bytes: &[u8]) -> Option<Nanos> {
-        let call = Call { key: PRODUCE, version };
-        let body = Fields::new(bytes, bytes.len() as u64).flexible(call.is_flexible());
+        let call = ApiCall { key: PRODUCE, version };
+        let body = KafkaFields::new(bytes, bytes.len() as u64).flexible(call.is_flexible());
         of_response(call, body)
     }
 
@@ -64,7 +64,7 @@ mod tests {
     fn the_time_is_first_in_a_fetch_response() {
         let fetched = |version, time: i32| {
             let bytes = time.to_be_bytes();
-            of_response(Call { key: FETCH, version }, Fields::new(&bytes, 4))
+            of_response(ApiCall { key: FETCH, version }, KafkaFields::new(&bytes, 4))
         };
         assert_eq!(fetched(16, 9_922), Some(Nanos::from_millis(9_922)));
         assert_eq!((fetched(16, 0), fetched(16, -1), fetched(7, 5)), (None, None, None));

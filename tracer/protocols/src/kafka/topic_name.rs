@@ -8,7 +8,7 @@ const LONGEST_NAME: usize = 249;
 
 /// A topic, given by its name or its ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Topic<'a> {
+pub(super) enum KafkaTopic<'a> {
     Name(&'a [u8]),
     Id([u8; 16]),
 }

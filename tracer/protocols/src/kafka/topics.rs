@@ -14,12 +14,12 @@
 //!     i32 authorized operations, tags
 //! ```
 
-use super::apis::Call;
+use super::apis::ApiCall;
 use super::batch::BatchHeader;
-use super::fields::{Fields, Parsed};
+use super::fields::{KafkaFields, KafkaResult};
 use super::handover::Handovers;
 use super::share::AcquiredRecords;
-use super::topic_name::{Topic, hash, is_name};
+use super::topic_name::{KafkaTopic, hash, is_name};
 use crate::memory::{CachedName, NameTable, SharedStore};
 use crate::topic_number;
 use std::sync::{Mutex, PoisonError};
@@ -49,10 +49,10 @@ impl KafkaTopics {
     }
 
     /// A hash of the topic's name, also if the topic is given by an ID with a known name.
-    pub fn number(&self, topic: Topic<'_>) -> u64 {
+    pub fn number(&self, topic: KafkaTopic<'_>) -> u64 {
         match topic {
-            Topic::Name(name) => hash(name),
-            Topic::Id(id) => self.names.get(&id).map_or_else(|| hash(id), hash),
+            KafkaTopic::Name(name) => hash(name),
+            KafkaTopic::Id(id) => self.names.get(&id).map_or_else(|| hash(id), hash),
         }
     }
 
@@ -116,14 +116,14 @@ impl ProducedBatches {
 }
 
 /// Learns the names of topics from the body of a Metadata response.
-pub(super) fn learn(topics: &KafkaTopics, call: Call, mut fields: Fields<'_>) {
+pub(super) fn learn(topics: &KafkaTopics, call: ApiCall, mut fields: KafkaFields<'_>) {
     if (10..=13).contains(&call.version) {
         // The names before a truncated end are kept.
         let _ = metadata(topics, &mut fields);
     }
 }
 
-fn metadata(topics: &KafkaTopics, fields: &mut Fields<'_>) -> Parsed<()> {
+fn metadata(topics: &KafkaTopics, fields: &mut KafkaFields<'_>) -> KafkaResult<()> {
     fields.take(4)?;
     for _ in 0..fields.count()? {
         fields.take(4)?;
@@ -152,7 +152,7 @@ fn metadata(topics: &KafkaTopics, fields: &mut Fields<'_>) -> Parsed<()> {
     Ok(())
 }
 
-fn partition(fields: &mut Fields<'_>) -> Parsed<()> {
+fn partition(fields: &mut KafkaFields<'_>) -> KafkaResult<()> {
     fields.take(14)?;
     for _ in 0..3 {
         let replicas = fields.count()?;
@@ -195,7 +195,7 @@ impl TopicPartition {
     /// Changes to another topic or partition, if they are given.
     pub fn follow(
         &mut self,
-        topic: Option<Topic<'_>>,
+        topic: Option<KafkaTopic<'_>>,
         partition: Option<i32>,
         topics: &KafkaTopics,
     ) {
@@ -213,7 +213,7 @@ impl TopicPartition {
     }
 
     /// Stores the aborted transactions of a fetched partition.
-    pub fn set_aborted(&mut self, mut array: Fields<'_>) {
+    pub fn set_aborted(&mut self, mut array: KafkaFields<'_>) {
         self.aborted.clear();
         let Ok(count) = array.count() else { return };
         for _ in 0..count {
@@ -250,7 +250,7 @@ impl TopicPartition {
             }
             (Some(id), true) if topics.fetched(content, id) => {
                 let partition = self.partition;
-                self.set_topic(Topic::Id(id), topics);
+                self.set_topic(KafkaTopic::Id(id), topics);
                 self.set_partition(partition);
             }
             _ => {}
@@ -258,16 +258,17 @@ impl TopicPartition {
     }
 
     /// Changes to another topic. An ID without a known name is written in hex.
-    fn set_topic(&mut self, topic: Topic<'_>, topics: &KafkaTopics) {
+    fn set_topic(&mut self, topic: KafkaTopic<'_>, topics: &KafkaTopics) {
         self.text.clear();
         self.unnamed = None;
         match topic {
-            Topic::Name(name) => self.text.extend_from_slice(name),
-            Topic::Id(id) => self.set_id(id, topics),
+            KafkaTopic::Name(name) => self.text.extend_from_slice(name),
+            KafkaTopic::Id(id) => self.set_id(id, topics),
         }
         self.topic = self.text.len();
         self.request_hash = hash(topic);
-        self.internal = topic == Topic::Id(METADATA_ID) || INTERNAL.contains(&self.text.as_slice());
+        self.internal =
+            topic == KafkaTopic::Id(METADATA_ID) || INTERNAL.contains(&self.text.as_slice());
     }
 
     fn set_id(&mut self, id: Id, topics: &KafkaTopics) {
@@ -337,11 +338,11 @@ mod tests {
         let topics = KafkaTopics::default();
         let mut at = TopicPartition::default();
         let id = *b"\x12\x34\x56\x78\x9a\xbc\xde\xf0\0\0\0\0\0\0\0\xff";
-        at.set_topic(Topic::Id(id), &topics);
+        at.set_topic(KafkaTopic::Id(id), &topics);
         at.set_partition(10);
         assert_eq!(at.text(), b"12345678-9abc-def0-0000-0000000000ff-10");
         topics.learn(id, b"orders");
-        at.set_topic(Topic::Id(id), &topics);
+        at.set_topic(KafkaTopic::Id(id), &topics);
         at.set_partition(0);
         assert_eq!(at.text(), b"orders-0");
         at.set_partition(i32::MAX);
@@ -352,8 +353,8 @@ mod tests {
     fn a_batch_tells_the_name_of_the_topic_that_it_is_fetched_from() {
         let topics = KafkaTopics::default();
         let (mut to, mut from) = (TopicPartition::default(), TopicPartition::default());
-        to.follow(Some(Topic::Name(b"orders")), Some(3), &topics);
-        from.follow(Some(Topic::Id([7; 16])), Some(3), &topics);
+        to.follow(Some(KafkaTopic::Name(b"orders")), Some(3), &topics);
+        from.follow(Some(KafkaTopic::Id([7; 16])), Some(3), &topics);
         to.learn(55, false, &topics);
         from.learn(56, true, &topics);
         assert_ne!(from.text(), b"orders-3");
@@ -380,9 +381,9 @@ mod tests {
     fn the_topics_of_kafka_itself_are_told() {
         let mut at = TopicPartition::default();
         for (topic, internal) in [
-            (Topic::Name(b"__consumer_offsets"), true),
-            (Topic::Id(METADATA_ID), true),
-            (Topic::Name(b"consumer_offsets"), false),
+            (KafkaTopic::Name(b"__consumer_offsets"), true),
+            (KafkaTopic::Id(METADATA_ID), true),
+            (KafkaTopic::Name(b"consumer_offsets"), false),
         ] {
             at.set_topic(topic, &KafkaTopics::default());
             assert_eq!(at.internal, internal);

@@ -6,10 +6,10 @@
 
 use super::apis::PRODUCE;
 use super::batch::{self, BatchBody, BatchHeader, RecordsStart};
-use super::fields::{Fields, KafkaFieldError, Parsed, ensure};
+use super::fields::{KafkaFieldError, KafkaFields, KafkaResult, ensure};
 use super::layout::BodyLayout;
 use super::share;
-use super::topic_name::Topic;
+use super::topic_name::KafkaTopic;
 use wirelap_events::FrameClass;
 use wirelap_events::Saturate;
 
@@ -33,36 +33,36 @@ enum WalkState {
     },
     /// The key and value of an old message.
     Message(u64),
-    Block(Block, u64),
+    Block(UnwalkedBytes, u64),
     End,
 }
 
 /// Bytes that are not walked any further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Block {
+pub(super) enum UnwalkedBytes {
     Compressed,
     Control,
     Partial,
     MessageSet,
 }
 
-impl Block {
+impl UnwalkedBytes {
     /// The frame's name and class. A partial batch is not data, because the consumer drops it.
     pub fn frame(self) -> (&'static str, FrameClass) {
         match self {
             // The class is `Data` once the batch is decompressed.
-            Block::Compressed => ("CompressedRecords", FrameClass::Opaque),
-            Block::Control => ("ControlRecords", FrameClass::Other),
-            Block::Partial => ("PartialRecordBatch", FrameClass::Other),
-            Block::MessageSet => ("MessageSet", FrameClass::Opaque),
+            UnwalkedBytes::Compressed => ("CompressedRecords", FrameClass::Opaque),
+            UnwalkedBytes::Control => ("ControlRecords", FrameClass::Other),
+            UnwalkedBytes::Partial => ("PartialRecordBatch", FrameClass::Other),
+            UnwalkedBytes::MessageSet => ("MessageSet", FrameClass::Opaque),
         }
     }
 
     /// The class of the part before the block.
     fn class(self) -> FrameClass {
         match self {
-            Block::Compressed | Block::MessageSet => FrameClass::Data,
-            Block::Control | Block::Partial => FrameClass::Other,
+            UnwalkedBytes::Compressed | UnwalkedBytes::MessageSet => FrameClass::Data,
+            UnwalkedBytes::Control | UnwalkedBytes::Partial => FrameClass::Other,
         }
     }
 }
@@ -71,16 +71,16 @@ impl Block {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BodyPart<'a> {
     /// One record, from its length field on, or an old message's key and value, as far as it was captured.
-    Record(Fields<'a>),
-    Block(Block),
+    Record(KafkaFields<'a>),
+    Block(UnwalkedBytes),
     /// Bytes between records: the last topic and the last partition in them, and the class of what follows.
     Between {
-        topic: Option<Topic<'a>>,
+        topic: Option<KafkaTopic<'a>>,
         partition: Option<i32>,
         /// The array of that partition's aborted transactions.
-        aborted: Option<Fields<'a>>,
+        aborted: Option<KafkaFields<'a>>,
         /// The partition's array of acquired records, in a response to a share group's member, if it was captured.
-        acquired: Option<Fields<'a>>,
+        acquired: Option<KafkaFields<'a>>,
         class: Option<FrameClass>,
     },
 }
@@ -145,14 +145,14 @@ impl BodyWalk {
         match self.place {
             WalkState::Records { records, .. } => records,
             WalkState::Message(_) => 1,
-            WalkState::Block(Block::Compressed, _) => self.header.records,
+            WalkState::Block(UnwalkedBytes::Compressed, _) => self.header.records,
             _ => 0,
         }
     }
 
     /// True if a compressed batch comes next.
     pub fn is_compressed(&self) -> bool {
-        matches!(self.place, WalkState::Block(Block::Compressed, _))
+        matches!(self.place, WalkState::Block(UnwalkedBytes::Compressed, _))
     }
 
     /// Remaining bytes of the body.
@@ -161,8 +161,9 @@ impl BodyWalk {
     }
 
     /// The next part, which starts with `captured`, and its length, which may be more than was captured.
-    pub fn next<'a>(&mut self, captured: &'a [u8]) -> Parsed<(BodyPart<'a>, u64)> {
-        let mut fields = Fields::new(captured, self.left).flexible(self.layout.call.is_flexible());
+    pub fn next<'a>(&mut self, captured: &'a [u8]) -> KafkaResult<(BodyPart<'a>, u64)> {
+        let mut fields =
+            KafkaFields::new(captured, self.left).flexible(self.layout.call.is_flexible());
         let (piece, len) = match self.place {
             WalkState::Records { .. } => self.record(fields)?,
             WalkState::Message(len) => {
@@ -186,7 +187,7 @@ impl BodyWalk {
         Ok((piece, len))
     }
 
-    fn record<'a>(&mut self, fields: Fields<'a>) -> Parsed<(BodyPart<'a>, u64)> {
+    fn record<'a>(&mut self, fields: KafkaFields<'a>) -> KafkaResult<(BodyPart<'a>, u64)> {
         let WalkState::Records { records, bytes } = self.place else {
             return Err(KafkaFieldError::Malformed);
         };
@@ -201,13 +202,17 @@ impl BodyWalk {
         Ok((BodyPart::Record(whole.at_most(len)), len))
     }
 
-    fn block<'a>(&mut self, block: Block) -> BodyPart<'a> {
+    fn block<'a>(&mut self, block: UnwalkedBytes) -> BodyPart<'a> {
         self.place = WalkState::Batches;
         BodyPart::Block(block)
     }
 
     /// Walks structures up to the next record or block.
-    fn between<'a>(&mut self, fields: &mut Fields<'a>, whole: Fields<'a>) -> Parsed<BodyPart<'a>> {
+    fn between<'a>(
+        &mut self,
+        fields: &mut KafkaFields<'a>,
+        whole: KafkaFields<'a>,
+    ) -> KafkaResult<BodyPart<'a>> {
         let before = fields.left();
         let (mut topic, mut partition, mut aborted, mut acquired) = (None, None, None, None);
         loop {
@@ -276,11 +281,11 @@ impl BodyWalk {
     }
 
     /// Walks the start of the next batch of a partition's records.
-    fn batch(&mut self, fields: &mut Fields<'_>) -> Parsed<()> {
+    fn batch(&mut self, fields: &mut KafkaFields<'_>) -> KafkaResult<()> {
         let header = batch::HEADER_BYTES.min(self.records);
         ensure(fields.left() >= header)?;
         // The limit is the end of the partition's records, not that of the part.
-        let mut records = Fields::new(fields.peek_up_to(header), self.records);
+        let mut records = KafkaFields::new(fields.peek_up_to(header), self.records);
         let start = RecordsStart::read(&mut records)?;
         let read = self.records.saturating_sub(records.left());
         fields.take(read)?;
@@ -292,18 +297,18 @@ impl BodyWalk {
             RecordsStart::Partial | RecordsStart::MessageSet if self.records == 0 => {
                 WalkState::Batches
             }
-            RecordsStart::Partial => WalkState::Block(Block::Partial, self.records),
-            RecordsStart::MessageSet => WalkState::Block(Block::MessageSet, self.records),
+            RecordsStart::Partial => WalkState::Block(UnwalkedBytes::Partial, self.records),
+            RecordsStart::MessageSet => WalkState::Block(UnwalkedBytes::MessageSet, self.records),
             RecordsStart::Batch(_, BatchBody::Records { bytes: 0, .. }) => WalkState::Batches,
             RecordsStart::Batch(_, BatchBody::Records { records, bytes }) => {
                 WalkState::Records { records, bytes }
             }
             RecordsStart::Batch(_, BatchBody::Message { bytes }) => WalkState::Message(bytes),
             RecordsStart::Batch(_, BatchBody::Compressed { bytes }) => {
-                WalkState::Block(Block::Compressed, bytes)
+                WalkState::Block(UnwalkedBytes::Compressed, bytes)
             }
             RecordsStart::Batch(_, BatchBody::Control { bytes }) => {
-                WalkState::Block(Block::Control, bytes)
+                WalkState::Block(UnwalkedBytes::Control, bytes)
             }
         };
         match self.place {

@@ -15,7 +15,7 @@
 //!
 //! Fields in `[ ]` exist only in version 5, where acks, DISCONNECT and AUTH may leave out trailing fields.
 
-use super::fields::{FieldError, Fields, ensure};
+use super::fields::{FieldError, MqttFields, ensure};
 use super::header::{FixedHeader, PacketType};
 use super::properties::{Properties, PropertyOwner};
 
@@ -47,7 +47,7 @@ impl<'a> Publish<'a> {
     pub fn read(
         header: &FixedHeader,
         version: MqttVersion,
-        mut fields: Fields<'a>,
+        mut fields: MqttFields<'a>,
     ) -> Result<Publish<'a>, FieldError> {
         let topic = fields.binary()?;
         let packet_id = if header.qos() > 0 { Some(fields.packet_id()?) } else { None };
@@ -87,7 +87,7 @@ pub(super) fn is_topic_name(topic: &[u8]) -> bool {
 /// The version that a CONNECT requests (MQTT 5.0 §3.1.2.1, §3.1.2.2).
 ///
 /// A bridge sets the top bit of the protocol level (Mosquitto's `try_private`).
-pub(super) fn protocol(fields: &mut Fields<'_>) -> Result<MqttVersion, FieldError> {
+pub(super) fn protocol(fields: &mut MqttFields<'_>) -> Result<MqttVersion, FieldError> {
     let name = fields.binary()?;
     match (name, fields.u8()? & 0x7F) {
         (b"MQIsdp", 3) | (b"MQTT", 4) => Ok(MqttVersion::V3),
@@ -101,7 +101,7 @@ pub(super) fn protocol(fields: &mut Fields<'_>) -> Result<MqttVersion, FieldErro
 pub(super) fn check(
     header: &FixedHeader,
     version: MqttVersion,
-    mut fields: Fields<'_>,
+    mut fields: MqttFields<'_>,
 ) -> Result<Properties, FieldError> {
     let fields = &mut fields;
     match header.kind {
@@ -141,7 +141,7 @@ pub(super) fn check(
 }
 
 /// The client identifier of a CONNECT; empty if the server is to assign one (MQTT 5.0 §3.1.3.1).
-pub(super) fn client_id(mut fields: Fields<'_>) -> Result<&[u8], FieldError> {
+pub(super) fn client_id(mut fields: MqttFields<'_>) -> Result<&[u8], FieldError> {
     let fields = &mut fields;
     let version = protocol(fields)?;
     fields.u8()?;
@@ -151,7 +151,7 @@ pub(super) fn client_id(mut fields: Fields<'_>) -> Result<&[u8], FieldError> {
 }
 
 /// MQTT 5.0 §3.1.
-fn connect(fields: &mut Fields<'_>) -> Result<Properties, FieldError> {
+fn connect(fields: &mut MqttFields<'_>) -> Result<Properties, FieldError> {
     let version = protocol(fields)?;
     let flags = fields.u8()?;
     let (will, will_qos) = (flags & 4 != 0, (flags >> 3) & 3);
@@ -174,7 +174,7 @@ fn connect(fields: &mut Fields<'_>) -> Result<Properties, FieldError> {
 }
 
 /// MQTT 5.0 §3.2.
-fn connack(version: MqttVersion, fields: &mut Fields<'_>) -> Result<Properties, FieldError> {
+fn connack(version: MqttVersion, fields: &mut MqttFields<'_>) -> Result<Properties, FieldError> {
     ensure(fields.u8()? <= 1)?;
     let code = fields.u8()?;
     ensure(match version {
@@ -188,7 +188,7 @@ fn connack(version: MqttVersion, fields: &mut Fields<'_>) -> Result<Properties, 
 fn properties(
     owner: PropertyOwner,
     version: MqttVersion,
-    fields: &mut Fields<'_>,
+    fields: &mut MqttFields<'_>,
 ) -> Result<Properties, FieldError> {
     match version {
         MqttVersion::V3 => Ok(Properties::default()),
@@ -200,7 +200,7 @@ fn properties(
 fn trailer(
     kind: PacketType,
     version: MqttVersion,
-    fields: &mut Fields<'_>,
+    fields: &mut MqttFields<'_>,
 ) -> Result<Properties, FieldError> {
     if fields.left() == 0 {
         return Ok(Properties::default());
@@ -219,8 +219,8 @@ fn trailer(
 fn list<'a>(
     kind: PacketType,
     version: MqttVersion,
-    fields: &mut Fields<'a>,
-    mut entry: impl FnMut(&mut Fields<'a>) -> Result<(), FieldError>,
+    fields: &mut MqttFields<'a>,
+    mut entry: impl FnMut(&mut MqttFields<'a>) -> Result<(), FieldError>,
 ) -> Result<Properties, FieldError> {
     fields.packet_id()?;
     let properties = properties(PropertyOwner::packet(kind), version, fields)?;
@@ -235,7 +235,7 @@ fn list<'a>(
 pub(super) fn topic_filters<'a>(
     kind: PacketType,
     version: MqttVersion,
-    mut fields: Fields<'a>,
+    mut fields: MqttFields<'a>,
     mut each: impl FnMut(&'a [u8]),
 ) -> Result<(), FieldError> {
     list(kind, version, &mut fields, |fields| {
@@ -248,7 +248,7 @@ pub(super) fn topic_filters<'a>(
     .map(drop)
 }
 
-fn topic_filter(fields: &mut Fields<'_>) -> Result<(), FieldError> {
+fn topic_filter(fields: &mut MqttFields<'_>) -> Result<(), FieldError> {
     ensure(!fields.string()?.is_empty())
 }
 

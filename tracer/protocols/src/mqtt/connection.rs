@@ -2,12 +2,12 @@
 
 use super::aliases::Aliases;
 use super::body::{Publish, check, client_id, protocol};
-use super::fields::{FieldError, Fields};
+use super::fields::{FieldError, MqttFields};
 use super::header::{FixedHeader, PacketType};
 use super::held::UnreleasedMessages;
 use super::packet::{split, strict};
 use super::recognition;
-use super::subscriptions::Subscriptions;
+use super::subscriptions::MqttSubscriptions;
 use super::version::KnownVersion;
 use crate::in_flight::InFlight;
 use crate::{Connection, FrameSink, Pdu, PduLen, Side};
@@ -27,7 +27,7 @@ pub(super) struct MqttConnection {
     /// Messages that are not acknowledged yet, by the side that sends them.
     in_flight: [InFlight; 2],
     /// The client's subscriptions.
-    subscriptions: Subscriptions,
+    subscriptions: MqttSubscriptions,
 }
 
 impl MqttConnection {
@@ -38,7 +38,7 @@ impl MqttConnection {
             aliases: Default::default(),
             held: Default::default(),
             in_flight: Default::default(),
-            subscriptions: Subscriptions::default(),
+            subscriptions: MqttSubscriptions::default(),
         }
     }
 
@@ -46,7 +46,7 @@ impl MqttConnection {
         &mut self,
         side: Side,
         header: &FixedHeader,
-        fields: Fields<'_>,
+        fields: MqttFields<'_>,
         range: ByteRange,
         out: &mut dyn FrameSink,
     ) {
@@ -116,7 +116,7 @@ impl MqttConnection {
                 out.confirms(message, full_with);
             }
         } else if let Some(room) = self.in_flight[sender].acknowledged(id.into()) {
-            out.makes_room(room.message(), room.full_with());
+            out.permits_more(room.message(), room.full_with());
         }
     }
 
@@ -124,7 +124,7 @@ impl MqttConnection {
         &mut self,
         side: Side,
         header: &FixedHeader,
-        fields: Fields<'_>,
+        fields: MqttFields<'_>,
         range: ByteRange,
         out: &mut dyn FrameSink,
     ) {

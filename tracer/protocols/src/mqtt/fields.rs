@@ -6,16 +6,16 @@ pub(super) use crate::reader::FieldError;
 
 /// The fields of a packet, or of its properties.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fields<'a> {
+pub(super) struct MqttFields<'a> {
     reader: Reader<'a>,
     /// Remaining bytes according to the packet's length.
     left: usize,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> MqttFields<'a> {
     /// `len` bytes of fields, of which `captured` were captured.
-    pub fn new(captured: &'a [u8], len: usize) -> Fields<'a> {
-        Fields { reader: Reader::new(captured).sub_up_to(len), left: len }
+    pub fn new(captured: &'a [u8], len: usize) -> MqttFields<'a> {
+        MqttFields { reader: Reader::new(captured).sub_up_to(len), left: len }
     }
 
     /// Remaining bytes, captured or not.
@@ -38,9 +38,9 @@ impl<'a> Fields<'a> {
         self.reader.take(n).ok_or(FieldError::Short)
     }
 
-    pub fn sub(&mut self, n: usize) -> Result<Fields<'a>, FieldError> {
+    pub fn sub(&mut self, n: usize) -> Result<MqttFields<'a>, FieldError> {
         self.left = self.left.checked_sub(n).ok_or(FieldError::Malformed)?;
-        Ok(Fields { reader: self.reader.sub_up_to(n), left: n })
+        Ok(MqttFields { reader: self.reader.sub_up_to(n), left: n })
     }
 
     pub fn u8(&mut self) -> Result<u8, FieldError> {

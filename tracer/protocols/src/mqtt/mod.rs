@@ -26,7 +26,7 @@ mod subscriptions;
 mod version;
 
 use crate::remedies::Remedies;
-use crate::{Connection, Protocol, Recognition, SignatureMatch, Topology};
+use crate::{Connection, MessageRouting, Protocol, Recognition, SignatureMatch};
 use recognition::{connack, connect, middle};
 use wirelap_events::Transport;
 
@@ -93,8 +93,8 @@ impl Protocol for Mqtt {
         Some(topic)
     }
 
-    fn topology(&self) -> Topology {
-        Topology::Brokered
+    fn topology(&self) -> MessageRouting {
+        MessageRouting::Brokered
     }
 
     fn connection(&self, _: Transport) -> Box<dyn Connection> {

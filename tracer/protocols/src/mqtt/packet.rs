@@ -1,7 +1,7 @@
 //! Check of whether bytes are a packet.
 
 use super::body::{MqttVersion, check};
-use super::fields::Fields;
+use super::fields::MqttFields;
 use super::header::FixedHeader;
 use super::version::KnownVersion;
 use crate::PduLen;
@@ -10,10 +10,10 @@ use crate::PduLen;
 const PLAUSIBLE_BYTES: u32 = 64 << 20;
 
 /// A packet's header, and its fields as far as they were captured.
-pub(super) fn split(bytes: &[u8]) -> Result<(FixedHeader, Fields<'_>), PduLen> {
+pub(super) fn split(bytes: &[u8]) -> Result<(FixedHeader, MqttFields<'_>), PduLen> {
     let header = FixedHeader::read(bytes)?;
     let captured = bytes.get(header.bytes..).unwrap_or_default();
-    Ok((header, Fields::new(captured, header.remaining as usize)))
+    Ok((header, MqttFields::new(captured, header.remaining as usize)))
 }
 
 /// The header of the packet at the front of `head`, if every captured field of the packet is valid in a version that

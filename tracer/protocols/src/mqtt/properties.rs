@@ -6,7 +6,7 @@
 //! +----------------+------+----------------+------+-- --+
 //! ```
 
-use super::fields::{FieldError, Fields, ensure};
+use super::fields::{FieldError, MqttFields, ensure};
 use super::header::PacketType;
 
 /// The owner of properties: a packet type, or the will inside CONNECT.
@@ -77,7 +77,10 @@ const fn owners(id: u8) -> u16 {
 
 impl Properties {
     /// Reads the length of the properties of `owner`, and the properties.
-    pub fn read(fields: &mut Fields<'_>, owner: PropertyOwner) -> Result<Properties, FieldError> {
+    pub fn read(
+        fields: &mut MqttFields<'_>,
+        owner: PropertyOwner,
+    ) -> Result<Properties, FieldError> {
         let len = fields.varint()?;
         let mut inner = fields.sub(len as usize)?;
         let mut found = Properties::default();
@@ -89,7 +92,7 @@ impl Properties {
         Ok(found)
     }
 
-    fn value(&mut self, id: u8, fields: &mut Fields<'_>) -> Result<(), FieldError> {
+    fn value(&mut self, id: u8, fields: &mut MqttFields<'_>) -> Result<(), FieldError> {
         match id {
             1 | 23 | 25 | 36 | 37 | 40..=42 => ensure(fields.u8()? <= 1),
             2 | 17 | 24 | 39 => fields.u32().map(drop),
@@ -124,7 +127,7 @@ mod tests {
     const PUBLISH: PropertyOwner = PropertyOwner::packet(PacketType::Publish);
 
     fn read(owner: PropertyOwner, bytes: &[u8]) -> Result<Properties, FieldError> {
-        let mut fields = Fields::new(bytes, bytes.len());
+        let mut fields = MqttFields::new(bytes, bytes.len());
         let found = Properties::read(&mut fields, owner)?;
         fields.end().map(|()| found)
     }
@@ -201,7 +204,7 @@ mod tests {
                 let wrong = [&[u8::try_from(cut).unwrap()], head].concat();
                 assert_eq!(read(owners[0], &wrong), Err(FieldError::Malformed), "{wrong:?}");
                 let cut_short = [&[u8::try_from(property.len()).unwrap()], head].concat();
-                let mut fields = Fields::new(&cut_short, property.len() + 1);
+                let mut fields = MqttFields::new(&cut_short, property.len() + 1);
                 let found = Properties::read(&mut fields, owners[0]);
                 assert_eq!(found, Err(FieldError::Short), "{cut_short:?}");
             }

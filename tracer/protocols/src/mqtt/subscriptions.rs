@@ -7,7 +7,7 @@
 //! Brokers accept shared subscriptions of clients of version 3.1.1, too.
 
 use super::body::{MqttVersion, topic_filters};
-use super::fields::Fields;
+use super::fields::MqttFields;
 use super::header::{FixedHeader, PacketType};
 use crate::ReadIn;
 use wirelap_events::Saturate;
@@ -20,7 +20,7 @@ const BYTES: usize = 64 << 10;
 
 /// The subscriptions of one client.
 #[derive(Debug, Default)]
-pub(super) struct Subscriptions {
+pub(super) struct MqttSubscriptions {
     /// True if nothing was missed since the client connected.
     is_gapless: bool,
     /// True if `all` holds every subscription: the session began here, and nothing was missed since.
@@ -32,10 +32,10 @@ pub(super) struct Subscriptions {
     bytes: usize,
 }
 
-impl Subscriptions {
+impl MqttSubscriptions {
     /// The client connects: it has the subscriptions of its session, which may be older.
     pub fn connect(&mut self) {
-        *self = Subscriptions { is_gapless: true, ..Subscriptions::default() };
+        *self = MqttSubscriptions { is_gapless: true, ..MqttSubscriptions::default() };
     }
 
     /// The server accepts the client, with a session that it has kept or not.
@@ -54,7 +54,7 @@ impl Subscriptions {
     }
 
     /// Takes in a SUBSCRIBE or UNSUBSCRIBE.
-    pub fn change(&mut self, header: &FixedHeader, version: MqttVersion, fields: Fields<'_>) {
+    pub fn change(&mut self, header: &FixedHeader, version: MqttVersion, fields: MqttFields<'_>) {
         let subscribes = header.kind == PacketType::Subscribe;
         let whole = topic_filters(header.kind, version, fields, |filter| {
             if subscribes { self.add(filter) } else { self.remove(filter) }
@@ -162,13 +162,13 @@ mod tests {
         }
     }
 
-    fn group<'s>(of: &'s Subscriptions, topic: &str) -> ReadIn<'s> {
+    fn group<'s>(of: &'s MqttSubscriptions, topic: &str) -> ReadIn<'s> {
         of.group_of(topic.as_bytes())
     }
 
     #[test]
     fn the_subscription_that_matches_tells_the_group() {
-        let mut client = Subscriptions::default();
+        let mut client = MqttSubscriptions::default();
         assert_eq!(group(&client, "a"), ReadIn::Unknown, "it may have subscribed before");
         client.accept(false);
         assert_eq!(group(&client, "a"), ReadIn::Unknown, "or before it was accepted");
@@ -196,14 +196,14 @@ mod tests {
 
     #[test]
     fn their_number_and_bytes_are_bounded() {
-        let mut client = Subscriptions::default();
+        let mut client = MqttSubscriptions::default();
         client.connect();
         client.accept(false);
         for n in 0..10_000 {
             client.add(format!("$share/g/{n}").as_bytes());
         }
         assert_eq!((client.all.len(), client.is_complete), (MOST, false));
-        let mut client = Subscriptions::default();
+        let mut client = MqttSubscriptions::default();
         for n in 0..10_u8 {
             client.add(&vec![b'a' + n; 20_000]);
         }

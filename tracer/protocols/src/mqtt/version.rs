@@ -1,7 +1,7 @@
 //! The version of a connection: CONNECT has it; if CONNECT was not captured, other packets show it.
 
 use super::body::{MqttVersion, Publish, check};
-use super::fields::{FieldError, Fields};
+use super::fields::{FieldError, MqttFields};
 use super::header::{FixedHeader, PacketType};
 use wirelap_events::Stamp;
 
@@ -25,7 +25,7 @@ struct VersionGuess {
 
 impl KnownVersion {
     /// The version to decode a packet with. Infers the connection's version from the packet.
-    pub fn version_of(&mut self, header: &FixedHeader, fields: Fields<'_>) -> MqttVersion {
+    pub fn version_of(&mut self, header: &FixedHeader, fields: MqttFields<'_>) -> MqttVersion {
         match *self {
             KnownVersion::Told(version) => version,
             KnownVersion::Inferred(version) => {
@@ -55,7 +55,7 @@ impl KnownVersion {
 }
 
 /// Guesses the version of a control packet: it is certain if the packet is valid in one version only.
-fn guess_control(header: &FixedHeader, fields: Fields<'_>) -> VersionGuess {
+fn guess_control(header: &FixedHeader, fields: MqttFields<'_>) -> VersionGuess {
     match [MqttVersion::V3, MqttVersion::V5].map(|version| check(header, version, fields)) {
         [Ok(_), Err(FieldError::Malformed)] => {
             VersionGuess { version: MqttVersion::V3, settles: true }
@@ -70,7 +70,7 @@ fn guess_control(header: &FixedHeader, fields: Fields<'_>) -> VersionGuess {
 
 /// Guesses the version of a PUBLISH. Version 5 has the length of the properties between topic and payload, where version 3
 /// has the payload's first byte.
-fn guess_publish(header: &FixedHeader, fields: Fields<'_>) -> VersionGuess {
+fn guess_publish(header: &FixedHeader, fields: MqttFields<'_>) -> VersionGuess {
     let [v3, v5] = [MqttVersion::V3, MqttVersion::V5].map(|v| Publish::read(header, v, fields));
     let settles = |version| VersionGuess { version, settles: true };
     match (v3, v5) {

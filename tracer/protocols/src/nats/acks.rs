@@ -2,7 +2,7 @@
 //! (`max_ack_pending`) before one is acknowledged.
 
 use super::jetstream::{consumer_of_ack, subject_number};
-use crate::in_flight::{InFlight, Room};
+use crate::in_flight::{InFlight, SendCredit};
 use wirelap_events::{Offset, Total};
 
 /// The most consumers of a connection that are kept; the oldest go first.
@@ -33,7 +33,7 @@ impl Acks {
     }
 
     /// A client publishes to a subject. Returns the consumer, and what room that makes, if it acknowledges a message.
-    pub fn published(&mut self, subject: &[u8], payload: &[u8]) -> Option<(u64, Room)> {
+    pub fn published(&mut self, subject: &[u8], payload: &[u8]) -> Option<(u64, SendCredit)> {
         if self.consumers.is_empty() || payload.starts_with(IN_PROGRESS) {
             return None;
         }
@@ -77,12 +77,13 @@ mod tests {
         }
         assert_eq!(acks.published(&ack("a", 1), b"+WPI"), None);
         let of = |consumer, n| {
-            let room = Room::After(Offset(n), Offset(2));
+            let room = SendCredit::After(Offset(n), Offset(2));
             Some((consumer_of_ack(&ack(consumer, 1)).unwrap(), room))
         };
         assert_eq!(acks.published(&ack("a", 1), b"+ACK"), of("a", 1));
         assert_eq!(acks.published(&ack("b", 2), b""), of("b", 2));
-        let unknown = |consumer| Some((consumer_of_ack(&ack(consumer, 1)).unwrap(), Room::Unknown));
+        let unknown =
+            |consumer| Some((consumer_of_ack(&ack(consumer, 1)).unwrap(), SendCredit::Unknown));
         assert_eq!(acks.published(&ack("b", 9), b""), unknown("b"));
         assert_eq!(acks.published(b"orders", b""), None);
         acks.forget();

@@ -3,13 +3,13 @@
 use super::acks::Acks;
 use super::client_name::client_name;
 use super::jetstream::{self, consumer_of_ack};
-use super::line::{ControlLine, MessageLine, Operation};
+use super::line::{ControlLine, MessageLine, NatsOperation};
 use super::message::{self, MessageBody, is_strict, is_strict_control};
 use super::place;
 use super::pulls::Pulls;
 use super::replies::Replies;
 use super::servers::Servers;
-use super::subscriptions::Subscriptions;
+use super::subscriptions::NatsSubscriptions;
 use crate::connection::frame_without_data;
 use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Reader, Side};
 use wirelap_events::{DecodedMessage, Frame, FrameClass, Offset};
@@ -26,7 +26,7 @@ pub(super) struct NatsConnection {
     /// Number of confirmed acks that wait for their empty answer.
     confirmed_acks: u32,
     /// The client's subscriptions.
-    subscriptions: Subscriptions,
+    subscriptions: NatsSubscriptions,
     /// The client's open requests for messages.
     pulls: Pulls,
     acks: Acks,
@@ -38,20 +38,20 @@ impl NatsConnection {
     /// The class of a message of `JetStream` or the server; `None` for a message of the application.
     fn control_class(
         &mut self,
-        kind: Operation,
+        kind: NatsOperation,
         message: &MessageLine<'_>,
         parts: &MessageBody<'_>,
         can_be_answer: bool,
     ) -> Option<FrameClass> {
         if let Some(class) = jetstream::class_of_subject(message.subject) {
-            let asks = matches!(kind, Operation::Publish { .. })
+            let asks = matches!(kind, NatsOperation::Publish { .. })
                 && jetstream::is_confirmed_ack(message, parts.payload);
             self.confirmed_acks = self.confirmed_acks.saturating_add(u32::from(asks));
             return Some(class);
         }
         let header = match kind {
-            Operation::Deliver { header } => header,
-            Operation::Forward => message.header > 0,
+            NatsOperation::Deliver { header } => header,
+            NatsOperation::Forward => message.header > 0,
             _ => return None,
         };
         if header && parts.payload_len == 0 {
@@ -74,7 +74,7 @@ impl NatsConnection {
                 out.client(side, &client_name(line.args).unwrap_or_default());
             }
             "SUB" => {
-                if let Some(sid) = Subscriptions::sid(line) {
+                if let Some(sid) = NatsSubscriptions::sid(line) {
                     out.subscribes(sid);
                 }
                 self.subscriptions.subscribe(line);
@@ -97,7 +97,7 @@ impl NatsConnection {
                 if let Some((consumer, room)) = self.acks.published(message.subject, parts.payload)
                 {
                     out.line(consumer);
-                    out.makes_room(room.message(), room.full_with());
+                    out.permits_more(room.message(), room.full_with());
                 }
                 if let Some((consumer, ask)) = self.pulls.published(message, parts.payload) {
                     out.line(consumer);
@@ -247,16 +247,18 @@ impl Connection for NatsConnection {
             return out.frame(&frame_without_data(pdu.range, "record", FrameClass::Opaque));
         };
         match line.verb.kind {
-            Operation::Publish { .. } => self.server = Some(side.other()),
-            Operation::Deliver { .. } => self.server = Some(side),
+            NatsOperation::Publish { .. } => self.server = Some(side.other()),
+            NatsOperation::Deliver { .. } => self.server = Some(side),
             _ => {}
         }
         self.servers.note(&line);
         match line.verb.kind {
-            Operation::Publish { .. } | Operation::Deliver { .. } | Operation::Forward => {
+            NatsOperation::Publish { .. }
+            | NatsOperation::Deliver { .. }
+            | NatsOperation::Forward => {
                 self.message(&line, pdu, out);
             }
-            Operation::Control(class) | Operation::Internal(class) => {
+            NatsOperation::Control(class) | NatsOperation::Internal(class) => {
                 let is_strict = is_strict_control(&line);
                 if is_strict {
                     self.control(side, &line, out);

@@ -31,7 +31,7 @@ const MOST_ARGUMENTS: usize = 5;
 
 /// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(super) enum NatsOperation {
     /// A message from a client to the server, perhaps with a header.
     Publish { header: bool },
     /// A message from the server to a client, perhaps with a header.
@@ -48,35 +48,35 @@ pub(super) enum Operation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Verb {
     pub name: &'static str,
-    pub kind: Operation,
+    pub kind: NatsOperation,
     code: u64,
 }
 
 /// All verbs, the most frequent first.
 static VERBS: [Verb; 20] = [
-    verb("MSG", Operation::Deliver { header: false }),
-    verb("PUB", Operation::Publish { header: false }),
-    verb("HMSG", Operation::Deliver { header: true }),
-    verb("HPUB", Operation::Publish { header: true }),
-    verb("+OK", Operation::Control(FrameClass::Ack)),
-    verb("PING", Operation::Control(FrameClass::KeepAlive)),
-    verb("PONG", Operation::Control(FrameClass::KeepAlive)),
-    verb("SUB", Operation::Control(FrameClass::Subscribe)),
-    verb("UNSUB", Operation::Control(FrameClass::Subscribe)),
-    verb("INFO", Operation::Control(FrameClass::Session)),
-    verb("CONNECT", Operation::Control(FrameClass::Session)),
-    verb("-ERR", Operation::Control(FrameClass::Other)),
-    verb("RMSG", Operation::Forward),
-    verb("LMSG", Operation::Forward),
-    verb("RS+", Operation::Internal(FrameClass::Subscribe)),
-    verb("RS-", Operation::Internal(FrameClass::Subscribe)),
-    verb("LS+", Operation::Internal(FrameClass::Subscribe)),
-    verb("LS-", Operation::Internal(FrameClass::Subscribe)),
-    verb("A+", Operation::Internal(FrameClass::Subscribe)),
-    verb("A-", Operation::Internal(FrameClass::Subscribe)),
+    verb("MSG", NatsOperation::Deliver { header: false }),
+    verb("PUB", NatsOperation::Publish { header: false }),
+    verb("HMSG", NatsOperation::Deliver { header: true }),
+    verb("HPUB", NatsOperation::Publish { header: true }),
+    verb("+OK", NatsOperation::Control(FrameClass::Ack)),
+    verb("PING", NatsOperation::Control(FrameClass::KeepAlive)),
+    verb("PONG", NatsOperation::Control(FrameClass::KeepAlive)),
+    verb("SUB", NatsOperation::Control(FrameClass::Subscribe)),
+    verb("UNSUB", NatsOperation::Control(FrameClass::Subscribe)),
+    verb("INFO", NatsOperation::Control(FrameClass::Session)),
+    verb("CONNECT", NatsOperation::Control(FrameClass::Session)),
+    verb("-ERR", NatsOperation::Control(FrameClass::Other)),
+    verb("RMSG", NatsOperation::Forward),
+    verb("LMSG", NatsOperation::Forward),
+    verb("RS+", NatsOperation::Internal(FrameClass::Subscribe)),
+    verb("RS-", NatsOperation::Internal(FrameClass::Subscribe)),
+    verb("LS+", NatsOperation::Internal(FrameClass::Subscribe)),
+    verb("LS-", NatsOperation::Internal(FrameClass::Subscribe)),
+    verb("A+", NatsOperation::Internal(FrameClass::Subscribe)),
+    verb("A-", NatsOperation::Internal(FrameClass::Subscribe)),
 ];
 
-const fn verb(name: &'static str, kind: Operation) -> Verb {
+const fn verb(name: &'static str, kind: NatsOperation) -> Verb {
     Verb { name, kind, code: code(name.as_bytes()) }
 }
 
@@ -133,7 +133,7 @@ impl<'a> ControlLine<'a> {
     /// Number of bytes of the whole operation, including its payload; `None` if the line has no valid size.
     pub fn pdu_len(&self) -> Option<u64> {
         let payload = match self.verb.kind {
-            Operation::Control(_) | Operation::Internal(_) => 0,
+            NatsOperation::Control(_) | NatsOperation::Internal(_) => 0,
             _ => u64::from(number(self.arguments().next_back()?)?) + 2,
         };
         Some((self.bytes as u64).saturating_add(payload))
@@ -187,8 +187,8 @@ impl<'a> MessageLine<'a> {
     /// Reads the arguments; `None` if this is not the line of a message.
     pub fn read(line: &ControlLine<'a>) -> Option<MessageLine<'a>> {
         let (has_sid, has_header) = match line.verb.kind {
-            Operation::Publish { header } => (false, header),
-            Operation::Deliver { header } => (true, header),
+            NatsOperation::Publish { header } => (false, header),
+            NatsOperation::Deliver { header } => (true, header),
             _ => return None,
         };
         let mut words = [&[][..]; MOST_ARGUMENTS];

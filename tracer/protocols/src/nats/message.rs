@@ -1,6 +1,6 @@
 //! Validity of an operation and its payload.
 
-use super::line::{ControlLine, MessageLine, Operation, is_word};
+use super::line::{ControlLine, MessageLine, NatsOperation, is_word};
 use crate::Reader;
 use wirelap_events::FrameClass;
 
@@ -37,15 +37,15 @@ impl<'a> MessageBody<'a> {
 /// True if `line`, the first line of `bytes`, is valid, and its payload, as far as it was captured, ends with CR LF.
 pub(super) fn is_strict(line: &ControlLine<'_>, bytes: &[u8]) -> bool {
     match line.verb.kind {
-        Operation::Publish { .. } | Operation::Deliver { .. } => MessageLine::read(line)
+        NatsOperation::Publish { .. } | NatsOperation::Deliver { .. } => MessageLine::read(line)
             .is_some_and(|message| {
                 message.total <= PLAUSIBLE_BYTES
                     && is_word(message.subject)
                     && message.reply.is_none_or(is_word)
                     && MessageBody::read(line, &message, bytes).is_some()
             }),
-        Operation::Forward => line.pdu_len().is_some() && line.arguments().all(is_word),
-        Operation::Control(_) | Operation::Internal(_) => is_strict_control(line),
+        NatsOperation::Forward => line.pdu_len().is_some() && line.arguments().all(is_word),
+        NatsOperation::Control(_) | NatsOperation::Internal(_) => is_strict_control(line),
     }
 }
 
@@ -56,10 +56,12 @@ pub(super) fn is_strict_control(line: &ControlLine<'_>) -> bool {
         (1..=most).contains(&line.arguments().count()) && line.arguments().all(is_word)
     };
     match line.verb.kind {
-        Operation::Control(FrameClass::Session) => args.starts_with(b"{") && args.ends_with(b"}"),
-        Operation::Control(FrameClass::Subscribe) => words(3),
-        Operation::Control(FrameClass::Other) => args.starts_with(b"'") && args.ends_with(b"'"),
-        Operation::Control(_) => args.is_empty(),
+        NatsOperation::Control(FrameClass::Session) => {
+            args.starts_with(b"{") && args.ends_with(b"}")
+        }
+        NatsOperation::Control(FrameClass::Subscribe) => words(3),
+        NatsOperation::Control(FrameClass::Other) => args.starts_with(b"'") && args.ends_with(b"'"),
+        NatsOperation::Control(_) => args.is_empty(),
         _ => words(4),
     }
 }
@@ -67,7 +69,7 @@ pub(super) fn is_strict_control(line: &ControlLine<'_>) -> bool {
 /// True if a message is at the front of `head`.
 pub(super) fn stands_out(head: &[u8]) -> bool {
     let is_message = |line: &ControlLine<'_>| {
-        matches!(line.verb.kind, Operation::Publish { .. } | Operation::Deliver { .. })
+        matches!(line.verb.kind, NatsOperation::Publish { .. } | NatsOperation::Deliver { .. })
     };
     ControlLine::read(head).is_ok_and(|line| is_message(&line) && is_strict(&line, head))
 }

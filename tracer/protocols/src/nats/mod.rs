@@ -31,8 +31,10 @@ mod servers;
 mod subscriptions;
 
 use crate::remedies::Remedies;
-use crate::{Connection, PduLen, PduSignature, Protocol, Recognition, SignatureMatch, Topology};
-use line::{ControlLine, Operation};
+use crate::{
+    Connection, MessageRouting, PduLen, PduSignature, Protocol, Recognition, SignatureMatch,
+};
+use line::{ControlLine, NatsOperation};
 use wirelap_events::{FrameClass, Transport};
 
 /// The protocol NATS.
@@ -82,8 +84,8 @@ impl Protocol for Nats {
         true
     }
 
-    fn topology(&self) -> Topology {
-        Topology::Brokered
+    fn topology(&self) -> MessageRouting {
+        MessageRouting::Brokered
     }
 
     fn connection(&self, _: Transport) -> Box<dyn Connection> {
@@ -124,7 +126,10 @@ fn middle(head: &[u8]) -> Recognition {
         if !message::is_strict(&line, rest) {
             return Recognition::No;
         }
-        if !matches!(line.verb.kind, Operation::Control(FrameClass::KeepAlive | FrameClass::Ack)) {
+        if !matches!(
+            line.verb.kind,
+            NatsOperation::Control(FrameClass::KeepAlive | FrameClass::Ack)
+        ) {
             found = Recognition::Yes;
         }
         let len = usize::try_from(line.pdu_len().unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
@@ -147,14 +152,14 @@ fn match_signature(head: &[u8]) -> SignatureMatch {
         return SignatureMatch::No;
     };
     SignatureMatch::Pdu(match line.verb.kind {
-        Operation::Publish { .. } | Operation::Deliver { .. } | Operation::Forward => {
+        NatsOperation::Publish { .. } | NatsOperation::Deliver { .. } | NatsOperation::Forward => {
             PduSignature::new(len, MESSAGE_BITS)
         }
         // Redis has `PING` and `+OK`, too.
-        Operation::Control(FrameClass::KeepAlive | FrameClass::Ack) => {
+        NatsOperation::Control(FrameClass::KeepAlive | FrameClass::Ack) => {
             PduSignature::new(len, WORD_BITS).weak()
         }
-        Operation::Control(_) | Operation::Internal(_) => PduSignature::new(len, LINE_BITS),
+        NatsOperation::Control(_) | NatsOperation::Internal(_) => PduSignature::new(len, LINE_BITS),
     })
 }
 

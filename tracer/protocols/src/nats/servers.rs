@@ -21,7 +21,7 @@ const GATEWAY_PLACES: usize = 14;
 
 /// The kind of servers that a connection joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Link {
+enum ClusterLink {
     /// Servers of a cluster, or gateways between clusters.
     Route,
     /// A leaf node and its hub.
@@ -31,7 +31,7 @@ enum Link {
 /// Knowledge of a connection between servers.
 #[derive(Debug, Default)]
 pub(super) struct Servers {
-    link: Option<Link>,
+    link: Option<ClusterLink>,
     /// A server has introduced itself as one.
     is_told: bool,
     /// The route is for one account.
@@ -47,12 +47,12 @@ impl Servers {
     /// Takes in what an operation shows of the ends.
     pub fn note(&mut self, line: &ControlLine<'_>) {
         match line.verb.name {
-            "RMSG" | "RS+" | "RS-" | "A+" | "A-" => self.link = Some(Link::Route),
+            "RMSG" | "RS+" | "RS-" | "A+" | "A-" => self.link = Some(ClusterLink::Route),
             // A route passes on what leaf nodes have subscribed to.
-            "LMSG" | "LS+" | "LS-" => self.link = self.link.or(Some(Link::Leaf)),
+            "LMSG" | "LS+" | "LS-" => self.link = self.link.or(Some(ClusterLink::Leaf)),
             // Clients do not know the system's accounts by name.
             "HMSG" if matches!(line.arguments().next(), Some(b"$G" | b"$SYS")) => {
-                self.link = Some(Link::Route);
+                self.link = Some(ClusterLink::Route);
             }
             "CONNECT" => self.is_told |= has(line.args, b"\"cluster\":"),
             // A server may also announce that an account gets a route of its own.
@@ -69,14 +69,14 @@ impl Servers {
         let has_header = match line.verb.name {
             "RMSG" => false,
             "HMSG" => true,
-            "LMSG" => self.link == Some(Link::Route),
+            "LMSG" => self.link == Some(ClusterLink::Route),
             _ => return None,
         };
         let mut words = line.arguments();
         let total = number(words.next_back()?)? as usize;
         let header = if has_header { number(words.next_back()?)? as usize } else { 0 };
         let mut subject = words.next()?;
-        if self.link == Some(Link::Route) {
+        if self.link == Some(ClusterLink::Route) {
             if line.verb.name == "LMSG" {
                 subject = words.next()?;
             }

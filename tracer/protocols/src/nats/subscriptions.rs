@@ -23,7 +23,7 @@ const LONGEST: usize = 256;
 
 /// One subscription.
 #[derive(Debug)]
-struct Subscription {
+struct NatsSubscription {
     /// `None` outside of groups.
     group: Option<Box<[u8]>>,
     /// True if the subscription gets answers. Its end is that of a request, and no unsubscription.
@@ -36,7 +36,7 @@ struct Subscription {
     has_ended: bool,
 }
 
-impl Subscription {
+impl NatsSubscription {
     /// Ends it. Returns whether the client gets less of what is published.
     fn end(&mut self) -> bool {
         !std::mem::replace(&mut self.has_ended, true) && !self.is_inbox
@@ -45,13 +45,13 @@ impl Subscription {
 
 /// The subscriptions of one client.
 #[derive(Debug, Default)]
-pub(super) struct Subscriptions {
-    by_sid: FxHashMap<Box<[u8]>, Subscription>,
+pub(super) struct NatsSubscriptions {
+    by_sid: FxHashMap<Box<[u8]>, NatsSubscription>,
     /// Bytes of all numbers and groups.
     text_bytes: usize,
 }
 
-impl Subscriptions {
+impl NatsSubscriptions {
     /// The number in a `SUB`.
     pub fn sid<'a>(line: &ControlLine<'a>) -> Option<&'a [u8]> {
         let mut words = line.arguments().skip(1);
@@ -78,7 +78,7 @@ impl Subscriptions {
             self.text_bytes = self.by_sid.iter().map(|(sid, one)| text_bytes(sid, one)).total();
         }
         if self.by_sid.len() < MOST {
-            let subscription = Subscription {
+            let subscription = NatsSubscription {
                 group: group.map(Box::from),
                 is_inbox: subject.is_some_and(is_inbox),
                 delivered: 0,
@@ -116,7 +116,7 @@ impl Subscriptions {
             return ReadIn::Unknown;
         }
         match self.by_sid.get(sid) {
-            Some(Subscription { group: Some(group), .. }) => ReadIn::Group(group),
+            Some(NatsSubscription { group: Some(group), .. }) => ReadIn::Group(group),
             Some(_) => ReadIn::NoGroup,
             None => ReadIn::Unknown,
         }
@@ -124,12 +124,12 @@ impl Subscriptions {
 
     /// Bytes of memory that they use.
     pub fn held_bytes(&self) -> usize {
-        const ENTRY: usize = size_of::<(Box<[u8]>, Subscription)>() + 1;
+        const ENTRY: usize = size_of::<(Box<[u8]>, NatsSubscription)>() + 1;
         self.text_bytes.saturating_add(self.by_sid.capacity().saturating_mul(ENTRY))
     }
 }
 
-fn text_bytes(sid: &[u8], subscription: &Subscription) -> usize {
+fn text_bytes(sid: &[u8], subscription: &NatsSubscription) -> usize {
     sid.len().saturating_add(subscription.group.as_ref().map_or(0, |group| group.len()))
 }
 
@@ -137,8 +137,8 @@ fn text_bytes(sid: &[u8], subscription: &Subscription) -> usize {
 mod tests {
     use super::*;
 
-    fn play(lines: &[&str]) -> Subscriptions {
-        let mut all = Subscriptions::default();
+    fn play(lines: &[&str]) -> NatsSubscriptions {
+        let mut all = NatsSubscriptions::default();
         for line in lines {
             let line = ControlLine::read(line.as_bytes()).unwrap();
             match line.verb.name {

@@ -1,7 +1,7 @@
 //! Decodes one chunk of a message: the values that are complete with it.
 
 use super::assembly::{BodyRange, ChunkAssembly, DecodeProgress};
-use super::fields::{FieldError, Fields};
+use super::fields::{FieldError, OpcuaFields};
 use super::header::MESSAGE_HEADER_BYTES;
 use super::names::NodeNames;
 use super::service::{PUBLISH_RESPONSE, REPUBLISH_RESPONSE};
@@ -67,7 +67,7 @@ impl Chunk {
         let total = if self.last { self.part.to } else { u64::MAX };
         while !progress.walk.is_done() {
             let mut entry = None;
-            let result = Fields::new(captured.bytes, captured.base, total, progress.walk.at)
+            let result = OpcuaFields::new(captured.bytes, captured.base, total, progress.walk.at)
                 .and_then(|fields| progress.walk.next(fields, &mut entry));
             match (result, entry) {
                 (Err(FieldError::Malformed), _) => {

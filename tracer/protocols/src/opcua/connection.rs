@@ -2,7 +2,7 @@
 
 use super::assembly::{BodyRange, ChunkAssembly, DecodeProgress};
 use super::chunk::Chunk;
-use super::fields::Fields;
+use super::fields::OpcuaFields;
 use super::header::{ChunkHeader, ChunkType, HEADER_BYTES, MESSAGE_HEADER_BYTES, MessageType};
 use super::names::NodeNames;
 use super::security::Policy;
@@ -22,13 +22,13 @@ pub(super) struct OpcUaConnection {
     policy: Policy,
     /// Encrypted messages were seen.
     is_encrypted: bool,
-    halves: [SideState; 2],
+    halves: [OpcuaSideState; 2],
     names: NodeNames,
 }
 
 /// The message that one side is sending.
 #[derive(Debug, Default)]
-struct SideState {
+struct OpcuaSideState {
     assembly: ChunkAssembly,
     /// Progress in decoding the message; `None` if it cannot be decoded.
     progress: Option<DecodeProgress>,
@@ -82,7 +82,7 @@ impl Connection for OpcUaConnection {
 impl OpcUaConnection {
     fn open(&mut self, pdu: Pdu<'_>) {
         let start = (HEADER_BYTES as u64).saturating_add(4);
-        let policy = Fields::new(pdu.bytes, 0, pdu.range.len(), start)
+        let policy = OpcuaFields::new(pdu.bytes, 0, pdu.range.len(), start)
             .and_then(|mut fields| Policy::read(&mut fields));
         self.policy = policy.unwrap_or(self.policy);
     }
@@ -163,14 +163,14 @@ fn split<'a>(pdu: &Pdu<'a>, footer: u64) -> Option<(u32, &'a [u8])> {
 /// The name in the first chunk of a `CreateSessionRequest`, which is rarely longer; empty if it is not there.
 fn name_of(progress: Option<DecodeProgress>, body: &[u8]) -> &[u8] {
     let at = progress.map_or(0, |progress| progress.walk.at);
-    let fields = Fields::new(body, 0, u64::MAX, at);
+    let fields = OpcuaFields::new(body, 0, u64::MAX, at);
     fields.and_then(|mut fields| session_name(&mut fields)).unwrap_or_default()
 }
 
 /// Reads the type at the start of a message's first chunk.
 fn begin(part: BodyRange, end: ChunkType, body: &[u8]) -> Option<DecodeProgress> {
     let total = if end == ChunkType::Final { part.to } else { u64::MAX };
-    let mut fields = Fields::new(body, 0, total, 0).ok()?;
+    let mut fields = OpcuaFields::new(body, 0, total, 0).ok()?;
     let service = Service::read(&mut fields).ok()?;
     let walk = ServiceWalk::new(service, fields.position());
     Some(DecodeProgress { service, walk, values: 0, open: None, since: None })

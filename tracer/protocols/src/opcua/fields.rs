@@ -7,7 +7,7 @@ use wirelap_events::Saturate;
 
 /// The fields of a message's body.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fields<'a> {
+pub(super) struct OpcuaFields<'a> {
     reader: Reader<'a>,
     /// Remaining bytes according to the message's length.
     left: u64,
@@ -15,11 +15,16 @@ pub(super) struct Fields<'a> {
     at: u64,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> OpcuaFields<'a> {
     /// The fields from position `at` of a body of `total` bytes. `bytes` are the captured bytes from position `base` on.
-    pub fn new(bytes: &'a [u8], base: u64, total: u64, at: u64) -> Result<Fields<'a>, FieldError> {
+    pub fn new(
+        bytes: &'a [u8],
+        base: u64,
+        total: u64,
+        at: u64,
+    ) -> Result<OpcuaFields<'a>, FieldError> {
         let left = total.saturating_sub(base);
-        let mut fields = Fields { reader: Reader::new(bytes), left, at: base };
+        let mut fields = OpcuaFields { reader: Reader::new(bytes), left, at: base };
         fields.skip(at.checked_sub(base).ok_or(FieldError::Short)?)?;
         Ok(fields)
     }

@@ -42,9 +42,9 @@ mod walk;
 
 use crate::remedies::Remedies;
 use crate::{
-    Connection, PduLen, PduSignature, Protocol, Reader, Recognition, SignatureMatch, Topology,
+    Connection, MessageRouting, PduLen, PduSignature, Protocol, Reader, Recognition, SignatureMatch,
 };
-use fields::{FieldError, Fields};
+use fields::{FieldError, OpcuaFields};
 use header::{ChunkHeader, HEADER_BYTES, MESSAGE_HEADER_BYTES, MessageType};
 use security::Policy;
 use service::Service;
@@ -100,8 +100,8 @@ impl Protocol for OpcUa {
         true
     }
 
-    fn topology(&self) -> Topology {
-        Topology::Either
+    fn topology(&self) -> MessageRouting {
+        MessageRouting::Either
     }
 
     fn connection(&self, _: Transport) -> Box<dyn Connection> {
@@ -114,11 +114,11 @@ fn recognise(header: ChunkHeader, head: &[u8]) -> Recognition {
     let answer = match header.kind {
         // The sizes of these are as distinctive as their names.
         MessageType::Hello | MessageType::Acknowledge => return Recognition::Yes,
-        MessageType::Open => Fields::new(head, 0, size, 12)
+        MessageType::Open => OpcuaFields::new(head, 0, size, 12)
             .and_then(|mut fields| Policy::read(&mut fields))
             .map(drop),
         MessageType::Message | MessageType::Close => {
-            Fields::new(head, 0, size, MESSAGE_HEADER_BYTES)
+            OpcuaFields::new(head, 0, size, MESSAGE_HEADER_BYTES)
                 .and_then(|mut fields| Service::read(&mut fields))
                 .map(drop)
         }

@@ -1,6 +1,6 @@
 //! Identifiers of nodes (OPC 10000-6 §5.2.2.9), and their text (§5.3.1.10).
 
-use super::fields::{FieldError, Fields};
+use super::fields::{FieldError, OpcuaFields};
 
 /// The longest string or opaque identifier, in characters (OPC 10000-3 §8.2.4).
 const MAX_ID_BYTES: usize = 4096;
@@ -26,13 +26,13 @@ pub(super) enum NodeIdentifier<'a> {
 }
 
 impl<'a> NodeId<'a> {
-    pub fn read(fields: &mut Fields<'a>) -> Result<NodeId<'a>, FieldError> {
+    pub fn read(fields: &mut OpcuaFields<'a>) -> Result<NodeId<'a>, FieldError> {
         let kind = fields.u8()?;
         NodeId::of_kind(kind, fields)
     }
 
     /// An `ExpandedNodeId`, without its namespace URI and server (§5.2.2.10).
-    pub fn read_expanded(fields: &mut Fields<'a>) -> Result<NodeId<'a>, FieldError> {
+    pub fn read_expanded(fields: &mut OpcuaFields<'a>) -> Result<NodeId<'a>, FieldError> {
         let kind = fields.u8()?;
         let node = NodeId::of_kind(kind & !(HAS_URI | HAS_SERVER), fields)?;
         if kind & HAS_URI != 0 {
@@ -44,7 +44,7 @@ impl<'a> NodeId<'a> {
         Ok(node)
     }
 
-    fn of_kind(kind: u8, fields: &mut Fields<'a>) -> Result<NodeId<'a>, FieldError> {
+    fn of_kind(kind: u8, fields: &mut OpcuaFields<'a>) -> Result<NodeId<'a>, FieldError> {
         let namespace = match kind {
             0 => 0,
             1 => fields.u8()?.into(),
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     fn text(bytes: &[u8]) -> Result<String, FieldError> {
-        let mut fields = Fields::new(bytes, 0, bytes.len() as u64, 0)?;
+        let mut fields = OpcuaFields::new(bytes, 0, bytes.len() as u64, 0)?;
         let node = NodeId::read(&mut fields)?;
         let mut out = Vec::new();
         node.write(&mut out);
@@ -167,7 +167,7 @@ mod tests {
     fn an_invalid_identifier_is_not_a_truncated_one() {
         assert_eq!(text(&[6, 0, 0]), Err(FieldError::Malformed));
         assert_eq!(text(&[3, 1, 0, 9, 0, 0, 0, b'x']), Err(FieldError::Malformed));
-        let cut = Fields::new(&[3, 1, 0, 9, 0, 0, 0, b'x'], 0, 16, 0);
+        let cut = OpcuaFields::new(&[3, 1, 0, 9, 0, 0, 0, b'x'], 0, 16, 0);
         assert_eq!(NodeId::read(&mut cut.unwrap()), Err(FieldError::Short));
     }
 }

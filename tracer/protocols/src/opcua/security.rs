@@ -4,7 +4,7 @@
 //! (Sign or `SignAndEncrypt`). The first message shows the mode: if it is only signed, it can be decoded, except for the
 //! signature at its end.
 
-use super::fields::{FieldError, Fields};
+use super::fields::{FieldError, OpcuaFields};
 
 const PREFIX: &[u8] = b"http://opcfoundation.org/UA/SecurityPolicy#";
 
@@ -21,7 +21,7 @@ pub(super) enum Policy {
 
 impl Policy {
     /// The policy that an OPN names, after its header and the channel's number.
-    pub fn read(fields: &mut Fields<'_>) -> Result<Policy, FieldError> {
+    pub fn read(fields: &mut OpcuaFields<'_>) -> Result<Policy, FieldError> {
         let uri = fields.text()?;
         let name = uri.strip_prefix(PREFIX).ok_or(FieldError::Malformed)?;
         Ok(match name {

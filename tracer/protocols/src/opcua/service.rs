@@ -1,7 +1,7 @@
 //! Services by the type of their request or response: the identifiers of the binary encodings
 //! (OPC 10000-6 Annex A, `NodeIds.csv`).
 
-use super::fields::{FieldError, Fields};
+use super::fields::{FieldError, OpcuaFields};
 use super::node::NodeId;
 use wirelap_events::FrameClass;
 
@@ -29,7 +29,7 @@ pub(super) const DATA_CHANGE_NOTIFICATION: u32 = 811;
 
 impl Service {
     /// Reads the type at the start of a body.
-    pub fn read(fields: &mut Fields<'_>) -> Result<&'static Service, FieldError> {
+    pub fn read(fields: &mut OpcuaFields<'_>) -> Result<&'static Service, FieldError> {
         let number = NodeId::read(fields)?.standard().ok_or(FieldError::Malformed)?;
         Service::of(number).ok_or(FieldError::Malformed)
     }

@@ -6,11 +6,11 @@
 //!                       gateway URI · discovery profile URI · discovery URLs
 //! ```
 
-use super::fields::{FieldError, Fields};
+use super::fields::{FieldError, OpcuaFields};
 use super::walk::request_header;
 
 /// The name of the session in a `CreateSessionRequest`, after its type.
-pub(super) fn session_name<'a>(fields: &mut Fields<'a>) -> Result<&'a [u8], FieldError> {
+pub(super) fn session_name<'a>(fields: &mut OpcuaFields<'a>) -> Result<&'a [u8], FieldError> {
     request_header(fields)?;
     fields.text()?;
     fields.text()?;
@@ -27,7 +27,7 @@ pub(super) fn session_name<'a>(fields: &mut Fields<'a>) -> Result<&'a [u8], Fiel
 }
 
 /// Skips a `LocalizedText`: a mask, then locale and text as it says (OPC 10000-6 §5.2.2.14).
-fn localized_text(fields: &mut Fields<'_>) -> Result<(), FieldError> {
+fn localized_text(fields: &mut OpcuaFields<'_>) -> Result<(), FieldError> {
     let mask = fields.u8()?;
     for flag in [1, 2] {
         if mask & flag != 0 {
@@ -55,7 +55,7 @@ mod tests {
         let server = [&null[..], &text("opc.tcp://s:4840"), &text("Session1")].concat();
         let body = [header, about, rest, server].concat();
         let read = |bytes: &[u8]| {
-            let mut fields = Fields::new(bytes, 0, 10_000, 0).unwrap();
+            let mut fields = OpcuaFields::new(bytes, 0, 10_000, 0).unwrap();
             session_name(&mut fields).map(<[u8]>::to_vec)
         };
         assert_eq!(read(&body).unwrap(), b"Session1");

@@ -12,7 +12,7 @@
 //! The payload is the value's content: a String or `ByteString` without its length, an array's elements without their
 //! number, any other value as it is encoded.
 
-use super::fields::{FieldError, Fields};
+use super::fields::{FieldError, OpcuaFields};
 use super::node::NodeId;
 use wirelap_events::Total;
 
@@ -33,7 +33,7 @@ pub(super) struct ValueContent<'a> {
 }
 
 impl<'a> ValueContent<'a> {
-    fn next(fields: &Fields<'a>, len: u64) -> Result<ValueContent<'a>, FieldError> {
+    fn next(fields: &OpcuaFields<'a>, len: u64) -> Result<ValueContent<'a>, FieldError> {
         fields.ensure(len)?;
         Ok(ValueContent { start: fields.position(), len, bytes: fields.peek(len) })
     }
@@ -46,7 +46,7 @@ impl<'a> ValueContent<'a> {
 /// Reads a `DataValue`. Its content is stored in `found` as soon as its position is known, even if later bytes were not
 /// captured.
 pub(super) fn data_value<'a>(
-    fields: &mut Fields<'a>,
+    fields: &mut OpcuaFields<'a>,
     found: &mut Option<ValueContent<'a>>,
 ) -> Result<(), FieldError> {
     let mask = fields.u8()?;
@@ -66,7 +66,7 @@ fn data_value_tail(mask: u8) -> u64 {
 }
 
 fn variant<'a>(
-    fields: &mut Fields<'a>,
+    fields: &mut OpcuaFields<'a>,
     found: &mut Option<ValueContent<'a>>,
     depth: u32,
 ) -> Result<(), FieldError> {
@@ -87,7 +87,7 @@ fn variant<'a>(
 
 fn scalar<'a>(
     kind: u8,
-    fields: &mut Fields<'a>,
+    fields: &mut OpcuaFields<'a>,
     found: &mut Option<ValueContent<'a>>,
     depth: u32,
 ) -> Result<(), FieldError> {
@@ -110,7 +110,7 @@ fn scalar<'a>(
 
 fn array<'a>(
     kind: u8,
-    fields: &mut Fields<'a>,
+    fields: &mut OpcuaFields<'a>,
     found: &mut Option<ValueContent<'a>>,
     depth: u32,
 ) -> Result<(), FieldError> {
@@ -142,7 +142,7 @@ fn size(kind: u8) -> Option<u64> {
 }
 
 /// Skips one value of a built-in type. Each value has at least one byte, so that a loop over elements ends.
-fn element(kind: u8, fields: &mut Fields<'_>, depth: u32) -> Result<(), FieldError> {
+fn element(kind: u8, fields: &mut OpcuaFields<'_>, depth: u32) -> Result<(), FieldError> {
     if depth == MAX_DEPTH {
         return Err(FieldError::Malformed);
     }
@@ -170,13 +170,13 @@ fn element(kind: u8, fields: &mut Fields<'_>, depth: u32) -> Result<(), FieldErr
 }
 
 /// Skips a `QualifiedName` (§5.2.2.13).
-pub(super) fn qualified_name(fields: &mut Fields<'_>) -> Result<(), FieldError> {
+pub(super) fn qualified_name(fields: &mut OpcuaFields<'_>) -> Result<(), FieldError> {
     fields.u16()?;
     fields.text().map(drop)
 }
 
 /// Skips a `LocalizedText` (§5.2.2.14).
-fn localized_text(fields: &mut Fields<'_>) -> Result<(), FieldError> {
+fn localized_text(fields: &mut OpcuaFields<'_>) -> Result<(), FieldError> {
     let mask = fields.u8()?;
     for bit in [1, 2] {
         if mask & bit != 0 {
@@ -187,7 +187,7 @@ fn localized_text(fields: &mut Fields<'_>) -> Result<(), FieldError> {
 }
 
 /// Skips an `ExtensionObject` (§5.2.2.15).
-pub(super) fn extension_object(fields: &mut Fields<'_>) -> Result<(), FieldError> {
+pub(super) fn extension_object(fields: &mut OpcuaFields<'_>) -> Result<(), FieldError> {
     NodeId::read(fields)?;
     if fields.u8()? != 0 {
         fields.text()?;
@@ -196,7 +196,7 @@ pub(super) fn extension_object(fields: &mut Fields<'_>) -> Result<(), FieldError
 }
 
 /// Skips a `DiagnosticInfo` (§5.2.2.12). A nested one is its last field.
-pub(super) fn diagnostic_info(fields: &mut Fields<'_>) -> Result<(), FieldError> {
+pub(super) fn diagnostic_info(fields: &mut OpcuaFields<'_>) -> Result<(), FieldError> {
     loop {
         let mask = fields.u8()?;
         fields.skip(4 * u64::from((mask & 0x0F).count_ones()))?;
@@ -219,7 +219,7 @@ mod tests {
     /// The content's place and length, and whether everything was read.
     fn read(bytes: &[u8], total: usize) -> (Option<(u64, u64)>, Result<u64, FieldError>) {
         let mut found = None;
-        let mut fields = Fields::new(bytes, 0, total as u64, 0).unwrap();
+        let mut fields = OpcuaFields::new(bytes, 0, total as u64, 0).unwrap();
         let result = data_value(&mut fields, &mut found);
         (found.map(|found| (found.start, found.len)), result.map(|()| fields.position()))
     }

@@ -17,7 +17,7 @@
 //! A message may arrive in chunks: if an entry is incomplete, the walk stays before it, and the entry is read again with the
 //! next chunk.
 
-use super::fields::{FieldError, Fields};
+use super::fields::{FieldError, OpcuaFields};
 use super::node::NodeId;
 use super::service::{
     CREATE_MONITORED_ITEMS_REQUEST, DATA_CHANGE_NOTIFICATION, PUBLISH_RESPONSE, READ_REQUEST,
@@ -144,7 +144,7 @@ impl ServiceWalk {
     /// [`FieldError::Short`], it is a value whose end has not arrived.
     pub fn next<'a>(
         &mut self,
-        mut fields: Fields<'a>,
+        mut fields: OpcuaFields<'a>,
         entry: &mut Option<ServiceEntry<'a>>,
     ) -> Result<(), FieldError> {
         let stage = match self.stage {
@@ -208,7 +208,7 @@ impl ServiceWalk {
     fn header<'a>(
         &mut self,
         service: u32,
-        fields: &mut Fields<'a>,
+        fields: &mut OpcuaFields<'a>,
         entry: &mut Option<ServiceEntry<'a>>,
     ) -> Result<WalkStage, FieldError> {
         match service {
@@ -245,7 +245,7 @@ impl ServiceWalk {
     fn notified<'a>(
         &mut self,
         subscription: u32,
-        fields: &mut Fields<'a>,
+        fields: &mut OpcuaFields<'a>,
         entry: &mut Option<ServiceEntry<'a>>,
     ) -> Result<WalkStage, FieldError> {
         let number = fields.u32()?;
@@ -259,7 +259,7 @@ impl ServiceWalk {
 }
 
 /// Skips a request header: token, time, handle, diagnostics, audit entry, timeout, additional header (OPC 10000-4 §7.33).
-pub(super) fn request_header(fields: &mut Fields<'_>) -> Result<(), FieldError> {
+pub(super) fn request_header(fields: &mut OpcuaFields<'_>) -> Result<(), FieldError> {
     NodeId::read(fields)?;
     fields.skip(8 + 4 + 4)?;
     fields.text()?;
@@ -268,7 +268,7 @@ pub(super) fn request_header(fields: &mut Fields<'_>) -> Result<(), FieldError> 
 }
 
 /// Skips a response header: time, handle, result, diagnostics, strings, additional header (OPC 10000-4 §7.34).
-fn response_header(fields: &mut Fields<'_>) -> Result<(), FieldError> {
+fn response_header(fields: &mut OpcuaFields<'_>) -> Result<(), FieldError> {
     fields.skip(8 + 4 + 4)?;
     diagnostic_info(fields)?;
     for _ in 0..fields.len()? {
@@ -280,7 +280,7 @@ fn response_header(fields: &mut Fields<'_>) -> Result<(), FieldError> {
 /// Reads a value whose source is known.
 fn value_of<'a>(
     of: ValueSource<'a>,
-    fields: &mut Fields<'a>,
+    fields: &mut OpcuaFields<'a>,
     entry: &mut Option<ServiceEntry<'a>>,
 ) -> Result<(), FieldError> {
     let mut content = None;
@@ -290,7 +290,7 @@ fn value_of<'a>(
 }
 
 fn write_value<'a>(
-    fields: &mut Fields<'a>,
+    fields: &mut OpcuaFields<'a>,
     entry: &mut Option<ServiceEntry<'a>>,
 ) -> Result<(), FieldError> {
     let node = NodeId::read(fields)?;
@@ -304,7 +304,7 @@ fn write_value<'a>(
 }
 
 /// Reads a node; `None` if the attribute is not its value.
-fn read_value_id<'a>(fields: &mut Fields<'a>) -> Result<Option<NodeId<'a>>, FieldError> {
+fn read_value_id<'a>(fields: &mut OpcuaFields<'a>) -> Result<Option<NodeId<'a>>, FieldError> {
     let node = NodeId::read(fields)?;
     let attribute = fields.u32()?;
     fields.text()?;
@@ -314,7 +314,7 @@ fn read_value_id<'a>(fields: &mut Fields<'a>) -> Result<Option<NodeId<'a>>, Fiel
 
 fn monitored_item<'a>(
     subscription: u32,
-    fields: &mut Fields<'a>,
+    fields: &mut OpcuaFields<'a>,
 ) -> Result<Option<ServiceEntry<'a>>, FieldError> {
     let node = read_value_id(fields)?;
     fields.skip(4)?;
@@ -329,7 +329,7 @@ fn monitored_item<'a>(
 fn notification(
     subscription: u32,
     left: u32,
-    fields: &mut Fields<'_>,
+    fields: &mut OpcuaFields<'_>,
 ) -> Result<WalkStage, FieldError> {
     let kind = NodeId::read(fields)?;
     let len = match fields.u8()? {
@@ -348,7 +348,7 @@ fn notification(
 
 fn change<'a>(
     subscription: u32,
-    fields: &mut Fields<'a>,
+    fields: &mut OpcuaFields<'a>,
     entry: &mut Option<ServiceEntry<'a>>,
 ) -> Result<(), FieldError> {
     let handle = fields.u32()?;

@@ -8,8 +8,8 @@
 //! ```
 
 use crate::{
-    Connection, FrameSink, Pdu, PduLen, PduSignature, Protocol, Reader, Recognition, Side,
-    SignatureMatch, Topology,
+    Connection, FrameSink, MessageRouting, Pdu, PduLen, PduSignature, Protocol, Reader,
+    Recognition, Side, SignatureMatch,
 };
 use wirelap_events::stamp::STAMP_BYTES;
 use wirelap_events::{DecodedMessage, Frame, FrameClass, Stamp, Transport};
@@ -69,8 +69,8 @@ impl Protocol for PlainTcp {
         }
     }
 
-    fn topology(&self) -> Topology {
-        Topology::PeerToPeer
+    fn topology(&self) -> MessageRouting {
+        MessageRouting::PeerToPeer
     }
 
     fn connection(&self, _: Transport) -> Box<dyn Connection> {
@@ -99,8 +99,8 @@ impl Protocol for PlainUdp {
         }
     }
 
-    fn topology(&self) -> Topology {
-        Topology::PeerToPeer
+    fn topology(&self) -> MessageRouting {
+        MessageRouting::PeerToPeer
     }
 
     fn connection(&self, _: Transport) -> Box<dyn Connection> {

@@ -16,7 +16,7 @@ use crate::Reader;
 pub const DISCOVERY_TOPIC: &[u8] = b"ros_discovery_info";
 
 /// The bytes of a GUID that count.
-pub type Guid = [u8; 16];
+pub type EndpointGuid = [u8; 16];
 
 /// The most nodes, and endpoints of a node, that are read.
 const MOST: u32 = 1024;
@@ -30,7 +30,7 @@ pub struct ParticipantNode {
     /// The fully qualified name: `/robot1/talker`.
     pub name: String,
     /// The node's readers and writers.
-    pub endpoints: Vec<Guid>,
+    pub endpoints: Vec<EndpointGuid>,
 }
 
 /// The nodes in a serialized message; `None` if it is not one, or was not captured whole.
@@ -72,7 +72,7 @@ impl Cdr<'_> {
         Some(ParticipantNode { name, endpoints })
     }
 
-    fn guids(&mut self) -> Option<Vec<Guid>> {
+    fn guids(&mut self) -> Option<Vec<EndpointGuid>> {
         let number = self.number()?;
         (0..number).map(|_| self.reader.take(self.guid_bytes)?.first_chunk().copied()).collect()
     }

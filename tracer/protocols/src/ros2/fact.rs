@@ -1,6 +1,6 @@
 //! Facts that discovery tells of the nodes of ROS 2, as decoders report them.
 
-use super::entities::{Guid, ParticipantNode};
+use super::entities::{EndpointGuid, ParticipantNode};
 use super::name::{RosKind, RosName, type_name};
 use super::token::RosToken;
 
@@ -8,7 +8,7 @@ use super::token::RosToken;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RosFact {
     /// DDS: a reader or writer of a topic of ROS 2 (SEDP).
-    Endpoint(Guid, DdsEndpoint),
+    Endpoint(EndpointGuid, DdsEndpoint),
     /// DDS: a node of a participant, and its readers and writers (`ros_discovery_info`).
     Node(ParticipantNode),
     /// Zenoh: a node, or an endpoint of one (a liveliness token).

@@ -22,7 +22,7 @@ mod name;
 mod token;
 mod zenoh;
 
-pub use entities::{DISCOVERY_TOPIC, Guid, ParticipantNode, nodes};
+pub use entities::{DISCOVERY_TOPIC, EndpointGuid, ParticipantNode, nodes};
 pub use fact::{DdsEndpoint, RosFact};
 pub use name::{RosKind, RosName};
 pub use token::{RosToken, TOKEN_PREFIX, TokenEndpoint};

@@ -4,23 +4,23 @@ use crate::Reader;
 
 /// The byte order of a submessage, which its E flag says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ByteOrder {
+pub(super) enum SubmessageByteOrder {
     Big,
     Little,
 }
 
-impl ByteOrder {
+impl SubmessageByteOrder {
     pub fn u16(self, reader: &mut Reader) -> Option<u16> {
         match self {
-            ByteOrder::Big => reader.u16_be(),
-            ByteOrder::Little => reader.u16_le(),
+            SubmessageByteOrder::Big => reader.u16_be(),
+            SubmessageByteOrder::Little => reader.u16_le(),
         }
     }
 
     pub fn u32(self, reader: &mut Reader) -> Option<u32> {
         match self {
-            ByteOrder::Big => reader.u32_be(),
-            ByteOrder::Little => reader.u32_le(),
+            SubmessageByteOrder::Big => reader.u32_be(),
+            SubmessageByteOrder::Little => reader.u32_le(),
         }
     }
 

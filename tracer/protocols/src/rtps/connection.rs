@@ -11,7 +11,7 @@ use super::submessage::{SubmessageContent, heartbeat, timestamp};
 use super::submessage_kind::SubmessageKind;
 use super::topics::WriterTopics;
 use super::vendor::{self, VendorId};
-use super::writers::{Writer, Writers};
+use super::writers::{RtpsWriter, Writers};
 use crate::connection::frame_without_data;
 use crate::ros2::{self, DISCOVERY_TOPIC, DdsEndpoint, RosFact};
 use crate::{Connection, Fragments, FrameSink, Pdu, PduLen, Reader, Side};
@@ -80,7 +80,7 @@ impl Connection for RtpsConnection {
         let header = ByteRange::new(pdu.range.start, HEADER_BYTES as u64);
         let (class, framed) = FramingClasses::new(message);
         out.frame(&frame_without_data(header, "RTPS", class));
-        let mut datagram = Datagram {
+        let mut datagram = RtpsDatagram {
             range: pdu.range,
             side,
             prefix: message.prefix,
@@ -117,7 +117,7 @@ impl Connection for RtpsConnection {
 impl RtpsConnection {
     fn submessage(
         &mut self,
-        datagram: &mut Datagram,
+        datagram: &mut RtpsDatagram,
         submessage: &RtpsSubmessage,
         out: &mut dyn FrameSink,
     ) {
@@ -212,7 +212,7 @@ impl RtpsConnection {
 
     fn sample(
         &mut self,
-        datagram: &Datagram,
+        datagram: &RtpsDatagram,
         sample: &DataSample,
         frame: Frame<'static>,
         out: &mut dyn FrameSink,
@@ -273,7 +273,7 @@ impl RtpsConnection {
 
     fn fragment(
         &mut self,
-        datagram: &Datagram,
+        datagram: &RtpsDatagram,
         fragment: &DataFrag,
         frame: Frame<'static>,
         out: &mut dyn FrameSink,
@@ -351,7 +351,7 @@ fn carried(fragment: &DataFrag, message: GlobalKey) -> Fragments {
 }
 
 /// A datagram, with what its earlier submessages say about the later ones.
-struct Datagram<'a> {
+struct RtpsDatagram<'a> {
     range: ByteRange,
     side: Side,
     /// The participant that sent the following submessages.
@@ -363,13 +363,13 @@ struct Datagram<'a> {
     framed: FramingClasses<'a>,
 }
 
-impl Datagram<'_> {
+impl RtpsDatagram<'_> {
     fn from(&self, at: u64) -> ByteRange {
         ByteRange { start: self.range.start.plus(at), end: self.range.end }
     }
 
     /// Returns the number of participants that are known to read a sample that is not for one alone.
-    fn group_readers(&self, writer: &mut Writer, topics: &WriterTopics) -> u16 {
+    fn group_readers(&self, writer: &mut RtpsWriter, topics: &WriterTopics) -> u16 {
         if self.reader.is_some() { 0 } else { writer.readers(topics) }
     }
 

@@ -15,7 +15,7 @@
 //! +---------------------------------------------------------------+
 //! ```
 
-use super::byte_order::ByteOrder;
+use super::byte_order::SubmessageByteOrder;
 use super::entity::GuidPrefix;
 use super::submessage_kind::SubmessageKind;
 use super::vendor::VendorId;
@@ -45,7 +45,7 @@ pub(super) fn recognise(head: &[u8]) -> Recognition {
 pub(super) struct RtpsSubmessage<'a> {
     pub kind: SubmessageKind,
     pub flags: u8,
-    pub order: ByteOrder,
+    pub order: SubmessageByteOrder,
     /// The submessage's position in the datagram.
     pub at: u64,
     /// Number of bytes, including the header.
@@ -143,11 +143,11 @@ impl<'a> Iterator for RtpsSteps<'a> {
         let [id, flags, octets @ ..] = header;
         let (kind, order) = (
             SubmessageKind::from_id(id),
-            if flags & 1 == 1 { ByteOrder::Little } else { ByteOrder::Big },
+            if flags & 1 == 1 { SubmessageByteOrder::Little } else { SubmessageByteOrder::Big },
         );
         let octets = u64::from(match order {
-            ByteOrder::Little => u16::from_le_bytes(octets),
-            ByteOrder::Big => u16::from_be_bytes(octets),
+            SubmessageByteOrder::Little => u16::from_le_bytes(octets),
+            SubmessageByteOrder::Big => u16::from_be_bytes(octets),
         });
         // A length of 0 means "to the end of the message", except for the two kinds that may be empty (§9.4.5.1.3).
         let to_end = octets == 0 && !kind.may_be_empty();

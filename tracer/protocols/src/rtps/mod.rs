@@ -47,7 +47,7 @@ mod vendor;
 mod writers;
 
 use crate::remedies::Remedies;
-use crate::{Connection, Memory, Protocol, Recognition, SignatureMatch, Topology};
+use crate::{Connection, Memory, MessageRouting, Protocol, Recognition, SignatureMatch};
 use std::sync::Arc;
 use wirelap_events::Transport;
 
@@ -116,8 +116,8 @@ impl Protocol for Rtps {
         }
     }
 
-    fn topology(&self) -> Topology {
-        Topology::PeerToPeer
+    fn topology(&self) -> MessageRouting {
+        MessageRouting::PeerToPeer
     }
 
     fn domain(&self, port: u16) -> Option<u32> {

@@ -1,6 +1,6 @@
 //! Parameter lists (DDSI-RTPS 2.5 §9.4.2.11): inline `QoS`, and the payload of discovery.
 
-use super::byte_order::ByteOrder;
+use super::byte_order::SubmessageByteOrder;
 use super::entity::{Guid, GuidPrefix};
 use super::shared_host::{self, SharedHost};
 use crate::Reader;
@@ -23,7 +23,7 @@ const PL_CDR_LE: [u8; 2] = [0, 3];
 /// The next parameter; `None` at the sentinel.
 type Parameter<'a> = Option<(u16, Reader<'a>)>;
 
-fn next<'a>(reader: &mut Reader<'a>, order: ByteOrder) -> Option<Parameter<'a>> {
+fn next<'a>(reader: &mut Reader<'a>, order: SubmessageByteOrder) -> Option<Parameter<'a>> {
     let id = order.u16(reader)?;
     let len = order.u16(reader)?;
     if id == SENTINEL {
@@ -33,13 +33,13 @@ fn next<'a>(reader: &mut Reader<'a>, order: ByteOrder) -> Option<Parameter<'a>> 
 }
 
 /// Skips a list and its sentinel; `None` if the sentinel is missing.
-pub(super) fn skip(reader: &mut Reader, order: ByteOrder) -> Option<()> {
+pub(super) fn skip(reader: &mut Reader, order: SubmessageByteOrder) -> Option<()> {
     while next(reader, order)?.is_some() {}
     Some(())
 }
 
 /// Reads a list and its sentinel. Returns the key of the instance in it, which is a GUID in discovery (§9.6.4.8).
-pub(super) fn key_hash(reader: &mut Reader, order: ByteOrder) -> Option<Guid> {
+pub(super) fn key_hash(reader: &mut Reader, order: SubmessageByteOrder) -> Option<Guid> {
     let mut key = None;
     while let Some((id, mut value)) = next(reader, order)? {
         if id == KEY_HASH {
@@ -61,11 +61,11 @@ pub(super) fn discovered_key(serialized: &[u8]) -> Option<Guid> {
 }
 
 /// The parameters in a discovery sample.
-fn parameters(serialized: &[u8]) -> Option<(Reader<'_>, ByteOrder)> {
+fn parameters(serialized: &[u8]) -> Option<(Reader<'_>, SubmessageByteOrder)> {
     let mut reader = Reader::new(serialized);
     let order = match reader.array::<2>()? {
-        PL_CDR_BE => ByteOrder::Big,
-        PL_CDR_LE => ByteOrder::Little,
+        PL_CDR_BE => SubmessageByteOrder::Big,
+        PL_CDR_LE => SubmessageByteOrder::Little,
         _ => return None,
     };
     let _options = reader.array::<2>()?;
@@ -138,7 +138,7 @@ fn guid_and_name(serialized: &[u8], guid_id: u16, name_id: u16) -> Option<(Guid,
 }
 
 /// Reads a CDR string, without its final NUL.
-fn string<'a>(reader: &mut Reader<'a>, order: ByteOrder) -> Option<&'a [u8]> {
+fn string<'a>(reader: &mut Reader<'a>, order: SubmessageByteOrder) -> Option<&'a [u8]> {
     let len = usize::try_from(order.u32(reader)?).ok()?;
     let text = reader.take(len)?;
     Some(text.strip_suffix(&[0]).unwrap_or(text))

@@ -18,7 +18,7 @@
 //! Only the bytes show this, and the first member of a structure may equal the number of bytes after it by chance. A writer
 //! has one type, so one sample that starts with another number decides for all later ones, see [`PayloadShape`].
 
-use super::byte_order::ByteOrder;
+use super::byte_order::SubmessageByteOrder;
 use crate::Reader;
 
 /// Number of bytes of the encapsulation header.
@@ -69,7 +69,8 @@ impl ApplicationBytes {
         if *shape == PayloadShape::Structure {
             return Some(whole);
         }
-        let order = if kind & 1 == 1 { ByteOrder::Little } else { ByteOrder::Big };
+        let order =
+            if kind & 1 == 1 { SubmessageByteOrder::Little } else { SubmessageByteOrder::Big };
         let mut found = whole;
         for _ in 0..lengths(id, kind) {
             let Some(rest) = found.len.checked_sub(LENGTH_BYTES) else { break };

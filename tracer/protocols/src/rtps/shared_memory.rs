@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 const MAX_KNOWN: usize = 4_096;
 
 #[derive(Debug, Default)]
-struct Peer {
+struct SharedMemoryPeer {
     /// The host on which it has an address in shared memory.
     host: Option<SharedHost>,
     domain: Option<u32>,
@@ -33,8 +33,8 @@ struct Endpoint {
 }
 
 #[derive(Debug, Default)]
-struct Known {
-    peers: HashMap<GuidPrefix, Peer>,
+struct KnownPeers {
+    peers: HashMap<GuidPrefix, SharedMemoryPeer>,
     endpoints: HashMap<Guid, Endpoint>,
     /// The writer's participant and the reader's. What they had is in no figure when they are gone, too.
     pairs: HashSet<(GuidPrefix, GuidPrefix)>,
@@ -42,7 +42,7 @@ struct Known {
 
 /// Everything known of shared memory.
 #[derive(Debug, Default)]
-pub(super) struct SharedMemory(Mutex<Known>);
+pub(super) struct SharedMemory(Mutex<KnownPeers>);
 
 impl SharedMemory {
     /// A participant says something, and may have announced its addresses before. Whether that is news.
@@ -109,7 +109,7 @@ impl SharedMemory {
         let domain_of = |prefix: &GuidPrefix| known.peers.get(prefix).and_then(|peer| peer.domain);
         let matched = known.pairs.iter().filter(|(writer, _)| is_here(domain_of(writer))).count();
         let strangers = known.peers.iter().filter(|(prefix, peer)| {
-            let is_near = |(other, near): (&GuidPrefix, &Peer)| {
+            let is_near = |(other, near): (&GuidPrefix, &SharedMemoryPeer)| {
                 other != *prefix && near.host == peer.host && is_here(near.domain)
             };
             let may_share = peer.host.is_some() && !peer.has_endpoints;
@@ -122,13 +122,15 @@ impl SharedMemory {
     }
 }
 
-impl Known {
+impl KnownPeers {
     /// A participant, and true if it is new; `None` if there is no room for it.
-    fn add(&mut self, participant: GuidPrefix) -> Option<(&mut Peer, bool)> {
+    fn add(&mut self, participant: GuidPrefix) -> Option<(&mut SharedMemoryPeer, bool)> {
         let has_room = self.peers.len() < MAX_KNOWN;
         match self.peers.entry(participant) {
             Entry::Occupied(entry) => Some((entry.into_mut(), false)),
-            Entry::Vacant(entry) if has_room => Some((entry.insert(Peer::default()), true)),
+            Entry::Vacant(entry) if has_room => {
+                Some((entry.insert(SharedMemoryPeer::default()), true))
+            }
             Entry::Vacant(_) => None,
         }
     }

@@ -16,7 +16,7 @@ const WORD_BITS: u64 = u64::BITS as u64;
 
 /// A user writer.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct RtpsWriter {
     guid: Guid,
     /// Shape of the writer's type, as its samples show it.
     pub shape: PayloadShape,
@@ -31,9 +31,9 @@ pub(super) struct Writer {
     readers: CachedReaders,
 }
 
-impl Writer {
-    fn new(guid: Guid) -> Writer {
-        Writer {
+impl RtpsWriter {
+    fn new(guid: Guid) -> RtpsWriter {
+        RtpsWriter {
             guid,
             shape: PayloadShape::default(),
             used: 0,
@@ -116,13 +116,13 @@ fn bit(number: u64) -> u64 {
 /// The user writers of a conversation.
 #[derive(Debug, Default)]
 pub(super) struct Writers {
-    writers: Vec<Writer>,
+    writers: Vec<RtpsWriter>,
     clock: u64,
 }
 
 impl Writers {
     /// The writer with this GUID, which is added if it is new.
-    pub fn of(&mut self, guid: Guid) -> &mut Writer {
+    pub fn of(&mut self, guid: Guid) -> &mut RtpsWriter {
         self.clock.grow(1);
         let index = self.slot_for(guid);
         let writer = &mut self.writers[index];
@@ -136,12 +136,12 @@ impl Writers {
             return index;
         }
         if self.writers.len() < MAX_WRITERS {
-            self.writers.push(Writer::new(guid));
+            self.writers.push(RtpsWriter::new(guid));
             return self.writers.len().saturating_sub(1);
         }
         let silent = self.writers.iter().enumerate().min_by_key(|(_, writer)| writer.used);
         let index = silent.map_or(0, |(index, _)| index);
-        self.writers[index] = Writer::new(guid);
+        self.writers[index] = RtpsWriter::new(guid);
         index
     }
 }
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_repair_differs_from_a_late_first_transmission() {
-        let mut writer = Writer::new([1; 16]);
+        let mut writer = RtpsWriter::new([1; 16]);
         for number in [1, 2, 4, 70] {
             assert!(!writer.has_seen(number));
             writer.see(number);
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_window_moves_on() {
-        let mut writer = Writer::new([1; 16]);
+        let mut writer = RtpsWriter::new([1; 16]);
         writer.see(5);
         writer.see(WINDOW + 4);
         assert!(writer.has_seen(5), "just inside");
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn it_agrees_with_a_set() {
-        let mut writer = Writer::new([1; 16]);
+        let mut writer = RtpsWriter::new([1; 16]);
         let mut set = std::collections::HashSet::new();
         let (mut state, mut newest) = (7u64, 0);
         for _ in 0..20_000 {

@@ -1,14 +1,20 @@
 //! Payload → the decoder of the carried protocol.
 
 use super::layer::WebSocket;
-use super::map::{Mapped, Place, compressed, undecoded_bytes};
+use super::map::{CarriedPlace, Mapped, compressed, undecoded_bytes};
 use crate::connection::frame_without_data;
 use crate::{FrameSink, Side};
 use wirelap_events::{ByteRange, FrameClass, Offset};
 
 impl WebSocket {
     /// Reads carried bytes.
-    pub(super) fn read(&mut self, side: Side, place: Place, bytes: &[u8], out: &mut dyn FrameSink) {
+    pub(super) fn read(
+        &mut self,
+        side: Side,
+        place: CarriedPlace,
+        bytes: &[u8],
+        out: &mut dyn FrameSink,
+    ) {
         if !self.carried.as_ref().is_some_and(|carried| carried.omits_length) {
             return self.read_stream(side, place, bytes, out);
         }
@@ -20,10 +26,16 @@ impl WebSocket {
     }
 
     /// Reads carried bytes that follow each other as over TCP.
-    fn read_stream(&mut self, side: Side, place: Place, bytes: &[u8], out: &mut dyn FrameSink) {
+    fn read_stream(
+        &mut self,
+        side: Side,
+        place: CarriedPlace,
+        bytes: &[u8],
+        out: &mut dyn FrameSink,
+    ) {
         let Some(carried) = &mut self.carried else { return };
         let end = &mut self.ends[side as usize];
-        let Place { lead, outer, inner, .. } = place;
+        let CarriedPlace { lead, outer, inner, .. } = place;
         if lead < outer.start {
             let header = ByteRange { start: lead, end: outer.start };
             out.frame(&frame_without_data(header, "frame header (WebSocket)", FrameClass::Data));
@@ -59,7 +71,7 @@ impl WebSocket {
     fn feed(
         &mut self,
         side: Side,
-        places: &[Place],
+        places: &[CarriedPlace],
         (bytes, missing): (&[u8], u64),
         out: &mut dyn FrameSink,
     ) {

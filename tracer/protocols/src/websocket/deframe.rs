@@ -1,6 +1,6 @@
 //! Payload out of frames, in one direction.
 
-use super::frame::{Header, unmask};
+use super::frame::{WebSocketHeader, unmask};
 use super::handshake;
 use crate::{Pdu, PduLen};
 use wirelap_events::{ByteRange, FrameClass, Offset};
@@ -16,14 +16,14 @@ struct OpenFrame {
     /// Payload bytes that have come.
     done: u64,
     key: Option<[u8; 4]>,
-    kind: Payload,
+    kind: PayloadKind,
     /// True if the message ends with this frame.
     is_final: bool,
 }
 
 /// The kind of a frame's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Payload {
+enum PayloadKind {
     /// Bytes of the carried protocol.
     Carried,
     /// Bytes of a compressed message.
@@ -34,7 +34,7 @@ enum Payload {
 
 /// Content of a PDU.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Content<'a> {
+pub(super) enum PduContent<'a> {
     /// A head of the handshake.
     Head(&'a [u8]),
     /// Bytes that the carried protocol's decoder does not see.
@@ -49,7 +49,7 @@ pub(super) enum Content<'a> {
 
 /// The frames of one direction.
 #[derive(Debug, Default)]
-pub(super) struct Deframer {
+pub(super) struct WebSocketDeframer {
     open: Option<OpenFrame>,
     /// True if the message that is open is compressed.
     is_compressed: bool,
@@ -63,7 +63,7 @@ pub(super) struct Deframer {
     pub is_uncompressed: bool,
 }
 
-impl Deframer {
+impl WebSocketDeframer {
     /// See [`crate::Connection::pdu_len`].
     pub fn pdu_len(&self, head: &[u8]) -> PduLen {
         if let Some(open) = &self.open {
@@ -81,7 +81,7 @@ impl Deframer {
         if self.frames == 0 && handshake::may_start(head) {
             return handshake::len(head);
         }
-        match Header::read(head) {
+        match WebSocketHeader::read(head) {
             Ok(header) if header.is_compressed && self.is_uncompressed => PduLen::Invalid,
             Ok(header) => PduLen::Known(header.frame_len()),
             Err(why) => why,
@@ -94,22 +94,22 @@ impl Deframer {
     }
 
     /// Reads a PDU. Carried bytes are put into `text`, as many as there are.
-    pub fn pdu<'a>(&mut self, pdu: Pdu<'a>, text: &mut Vec<u8>) -> Content<'a> {
+    pub fn pdu<'a>(&mut self, pdu: Pdu<'a>, text: &mut Vec<u8>) -> PduContent<'a> {
         text.clear();
         let len = pdu.range.len();
         let (mut open, lead, starts) = match self.open.take() {
             Some(open) => (open, 0, false),
             None if self.frames == 0 && handshake::may_start(pdu.bytes) => {
                 self.is_opened = true;
-                return Content::Head(pdu.bytes);
+                return PduContent::Head(pdu.bytes);
             }
             None => match self.begin(pdu.bytes) {
                 Some(begun) => begun,
-                None => return Content::Own("frame (WebSocket)", FrameClass::Opaque),
+                None => return PduContent::Own("frame (WebSocket)", FrameClass::Opaque),
             },
         };
         let here = len.saturating_sub(lead).min(open.left);
-        if !matches!(open.kind, Payload::Control(..)) {
+        if !matches!(open.kind, PayloadKind::Control(..)) {
             let skip = usize::try_from(lead).unwrap_or(usize::MAX);
             text.extend_from_slice(pdu.bytes.get(skip..).unwrap_or_default());
             if let Some(key) = open.key {
@@ -121,17 +121,17 @@ impl Deframer {
         open.done = open.done.saturating_add(here);
         self.open = (open.left > 0).then_some(open);
         match open.kind {
-            Payload::Carried => Content::Carried { lead, payload },
-            Payload::Compressed => {
-                Content::Compressed { lead, starts, ends: open.left == 0 && open.is_final }
+            PayloadKind::Carried => PduContent::Carried { lead, payload },
+            PayloadKind::Compressed => {
+                PduContent::Compressed { lead, starts, ends: open.left == 0 && open.is_final }
             }
-            Payload::Control(name, class) => Content::Own(name, class),
+            PayloadKind::Control(name, class) => PduContent::Own(name, class),
         }
     }
 
     /// Begins a frame; the bytes of its header, and whether it begins a message.
     fn begin(&mut self, bytes: &[u8]) -> Option<(OpenFrame, u64, bool)> {
-        let header = Header::read(bytes).ok()?;
+        let header = WebSocketHeader::read(bytes).ok()?;
         self.frames = self.frames.saturating_add(1);
         self.is_masked = Some(header.key.is_some());
         let control = header.control();
@@ -139,9 +139,9 @@ impl Deframer {
             self.is_compressed = header.is_compressed;
         }
         let kind = match control {
-            Some((name, class)) => Payload::Control(name, class),
-            None if self.is_compressed => Payload::Compressed,
-            None => Payload::Carried,
+            Some((name, class)) => PayloadKind::Control(name, class),
+            None if self.is_compressed => PayloadKind::Compressed,
+            None => PayloadKind::Carried,
         };
         let (left, key, is_final) = (header.payload, header.key, header.is_final);
         let open = OpenFrame { left, done: 0, key, kind, is_final };

@@ -19,7 +19,7 @@ const LONGEST_CONTROL: u64 = 125;
 
 /// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct WebSocketHeader {
     /// 0: continuation, 1: text, 2: binary, 8: close, 9: ping, 10: pong.
     pub opcode: u8,
     /// True if the message ends with this frame.
@@ -34,9 +34,9 @@ pub(super) struct Header {
     pub payload: u64,
 }
 
-impl Header {
+impl WebSocketHeader {
     /// The header that `head` starts with.
-    pub fn read(head: &[u8]) -> Result<Header, PduLen> {
+    pub fn read(head: &[u8]) -> Result<WebSocketHeader, PduLen> {
         let mut reader = Reader::new(head);
         let first = reader.u8().ok_or(PduLen::Need(2))?;
         let opcode = first & 0x0F;
@@ -70,7 +70,14 @@ impl Header {
             let need = reader.position().saturating_add(4);
             Some(reader.array().ok_or(PduLen::Need(need))?)
         };
-        Ok(Header { opcode, is_final, is_compressed, key, bytes: reader.position(), payload })
+        Ok(WebSocketHeader {
+            opcode,
+            is_final,
+            is_compressed,
+            key,
+            bytes: reader.position(),
+            payload,
+        })
     }
 
     /// Bytes of the whole frame.
@@ -104,18 +111,18 @@ mod tests {
     #[test]
     fn the_examples_of_the_specification_are_read() {
         // RFC 6455 §5.7: "Hello", unmasked and masked; 256 bytes and 64 KiB of binary data.
-        let plain = Header::read(&[0x81, 5, b'H', b'e']).unwrap();
+        let plain = WebSocketHeader::read(&[0x81, 5, b'H', b'e']).unwrap();
         assert_eq!((plain.bytes, plain.payload, plain.key), (2, 5, None));
         let masked = [0x81, 0x85, 0x37, 0xfa, 0x21, 0x3d, 0x7f, 0x9f, 0x4d, 0x51, 0x58];
-        let header = Header::read(&masked).unwrap();
+        let header = WebSocketHeader::read(&masked).unwrap();
         let mut text = masked[header.bytes..].to_vec();
         unmask(header.key.unwrap(), 0, &mut text);
         assert_eq!(text, b"Hello");
-        assert_eq!(Header::read(&[0x82, 0x7E, 1, 0]).unwrap().frame_len(), 260);
+        assert_eq!(WebSocketHeader::read(&[0x82, 0x7E, 1, 0]).unwrap().frame_len(), 260);
         let long = [0x82, 0x7F, 0, 0, 0, 0, 0, 1, 0, 0];
-        assert_eq!(Header::read(&long).unwrap().frame_len(), 65_546);
+        assert_eq!(WebSocketHeader::read(&long).unwrap().frame_len(), 65_546);
         for cut in 0..long.len() {
-            assert!(matches!(Header::read(&long[..cut]), Err(PduLen::Need(n)) if n > cut));
+            assert!(matches!(WebSocketHeader::read(&long[..cut]), Err(PduLen::Need(n)) if n > cut));
         }
     }
 
@@ -128,7 +135,7 @@ mod tests {
             &[0x82, 126, 0, 5],   // a length that is not the shortest
             &[0xA2, 0],           // a bit that no extension defines
         ] {
-            assert_eq!(Header::read(bytes), Err(PduLen::Invalid), "{bytes:02x?}");
+            assert_eq!(WebSocketHeader::read(bytes), Err(PduLen::Invalid), "{bytes:02x?}");
         }
     }
 }

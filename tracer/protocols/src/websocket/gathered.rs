@@ -9,7 +9,7 @@
 //!
 //! A PDU is taken to start with the payload of a frame from where PDUs chain up to the end of another one.
 
-use super::map::Place;
+use super::map::CarriedPlace;
 use crate::Connection;
 use crate::stream::Stream;
 use std::collections::VecDeque;
@@ -22,22 +22,22 @@ const MAX_BYTES: usize = 64 << 10;
 
 /// Payload of frames that follow each other.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
-    places: VecDeque<Place>,
+pub(super) struct GatheredPayload {
+    places: VecDeque<CarriedPlace>,
     bytes: Vec<u8>,
     /// True if bytes are missing after the last frame.
     is_cut: bool,
 }
 
-impl Gathered {
+impl GatheredPayload {
     /// Bytes of memory that it uses.
     pub fn held_bytes(&self) -> usize {
-        let places = self.places.capacity().saturating_mul(size_of::<Place>());
+        let places = self.places.capacity().saturating_mul(size_of::<CarriedPlace>());
         self.bytes.capacity().saturating_add(places)
     }
 
     /// Adds the payload of the next frame.
-    pub fn push(&mut self, place: Place, bytes: &[u8]) {
+    pub fn push(&mut self, place: CarriedPlace, bytes: &[u8]) {
         self.places.push_back(place);
         self.bytes.extend_from_slice(bytes);
     }
@@ -48,7 +48,7 @@ impl Gathered {
     }
 
     /// Takes the first frame if nothing can start with it any more: what came after it is missing, or there are too many frames.
-    pub fn take_useless(&mut self) -> Option<Place> {
+    pub fn take_useless(&mut self) -> Option<CarriedPlace> {
         let is_useless = self.is_cut
             || self.places.len() > MAX_FRAMES
             || (self.bytes.len() > MAX_BYTES && self.places.len() > 1);
@@ -61,7 +61,7 @@ impl Gathered {
     }
 
     /// Takes the first frame.
-    pub fn take_first(&mut self) -> Option<Place> {
+    pub fn take_first(&mut self) -> Option<CarriedPlace> {
         let place = self.places.pop_front()?;
         let len = usize::try_from(place.inner.len()).unwrap_or(usize::MAX);
         self.bytes.drain(..len.min(self.bytes.len()));
@@ -69,7 +69,7 @@ impl Gathered {
     }
 
     /// Takes all frames and their payload.
-    pub fn take(&mut self) -> (VecDeque<Place>, Vec<u8>) {
+    pub fn take(&mut self) -> (VecDeque<CarriedPlace>, Vec<u8>) {
         self.is_cut = false;
         (std::mem::take(&mut self.places), std::mem::take(&mut self.bytes))
     }

@@ -7,7 +7,7 @@ const LONGEST_HEAD: usize = 16 << 10;
 
 /// One of the two heads of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Handshake<'a> {
+pub(super) struct HandshakeHead<'a> {
     /// True for the client's request, false for the server's response.
     pub is_request: bool,
     /// The subprotocols that are offered, or the one that was chosen.
@@ -60,9 +60,9 @@ pub(super) fn len(head: &[u8]) -> PduLen {
 }
 
 /// Reads a whole head, if it opens a WebSocket.
-pub(super) fn read(head: &[u8]) -> Option<Handshake<'_>> {
+pub(super) fn read(head: &[u8]) -> Option<HandshakeHead<'_>> {
     let is_request = head.starts_with(b"GET ");
-    let mut found = Handshake { is_request, subprotocols: &[], deflate: None };
+    let mut found = HandshakeHead { is_request, subprotocols: &[], deflate: None };
     let mut upgrades = false;
     for line in head.split(|byte| *byte == b'\n').skip(1) {
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };

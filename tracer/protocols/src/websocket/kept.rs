@@ -1,6 +1,6 @@
 //! Items that are kept of a WebSocket while it is not known what it carries.
 
-use super::map::Place;
+use super::map::CarriedPlace;
 use crate::{ProtocolSearch, Side};
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, FrameClass, Saturate, Total};
@@ -18,7 +18,7 @@ pub(super) enum Item {
     /// Bytes that the carried protocol's decoder does not see.
     Own(ByteRange, &'static str, FrameClass),
     /// Carried bytes.
-    Carried(Place, Vec<u8>),
+    Carried(CarriedPlace, Vec<u8>),
     /// Missing bytes.
     Gap,
 }
@@ -55,12 +55,12 @@ impl Item {
 
 /// The kept items, in their order.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct KeptItems {
     items: VecDeque<(Side, Item)>,
     bytes: usize,
 }
 
-impl Kept {
+impl KeptItems {
     /// The direction of the next item.
     pub fn next_side(&self) -> Option<Side> {
         self.items.front().map(|(side, _)| *side)

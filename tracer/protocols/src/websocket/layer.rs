@@ -1,11 +1,11 @@
 //! The decoder around a decoder.
 
-use super::deframe::{Content, Deframer, after};
-use super::gathered::Gathered;
+use super::deframe::{PduContent, WebSocketDeframer, after};
+use super::gathered::GatheredPayload;
 use super::handshake;
 use super::inflate::{InflatedText, Inflater};
-use super::kept::{Item, Kept};
-use super::map::{COMPRESSED, Place, Segments};
+use super::kept::{Item, KeptItems};
+use super::map::{COMPRESSED, CarriedPlace, PayloadSegments};
 use crate::connection::frame_without_data;
 use crate::stream::Stream;
 use crate::{
@@ -24,11 +24,11 @@ const UNREAD_MESSAGES: u64 = 3;
 
 /// One direction.
 #[derive(Debug, Default)]
-pub(super) struct End {
-    pub frames: Deframer,
+pub(super) struct LayerDirection {
+    pub frames: WebSocketDeframer,
     /// The number of the next carried byte.
     next: Offset,
-    pub segments: Segments,
+    pub segments: PayloadSegments,
     search: ProtocolSearch,
     /// The search for a protocol of which each message is a PDU.
     messages: ProtocolSearch,
@@ -36,7 +36,7 @@ pub(super) struct End {
     pub next_with_length: Offset,
     inflater: Inflater,
     /// Payload in which no PDU was found yet.
-    pub gathered: Gathered,
+    pub gathered: GatheredPayload,
     /// Successive compressed messages whose text is not known.
     unread: u64,
     /// The first carried bytes, if the direction's opening was seen.
@@ -63,12 +63,12 @@ impl Carried {
 /// A decoder of a WebSocket with the decoder of what it carries, once that is known.
 #[derive(Default)]
 pub struct WebSocket {
-    pub(super) ends: [End; 2],
+    pub(super) ends: [LayerDirection; 2],
     pub(super) client: Option<Side>,
     /// True if a head of the handshake was seen.
     is_opened: bool,
     pub(super) carried: Option<Carried>,
-    kept: Kept,
+    kept: KeptItems,
     /// Carried bytes so far, while it is not known what they are.
     unknown: u64,
     /// The subprotocols of the handshake.
@@ -141,7 +141,7 @@ impl WebSocket {
     }
 
     /// Carried bytes of a protocol that is not known yet.
-    fn look(&mut self, side: Side, place: Place, bytes: &[u8]) {
+    fn look(&mut self, side: Side, place: CarriedPlace, bytes: &[u8]) {
         let (inner, len) = (place.inner.start, place.inner.len());
         if len == 0 {
             return;
@@ -213,7 +213,7 @@ impl WebSocket {
         let end = &mut self.ends[side as usize];
         let inner = ByteRange::new(end.next, inflated.unwrap_or(outer.len()));
         end.next = inner.end;
-        let place = Place { lead, outer, inner, message, is_inflated: inflated.is_some() };
+        let place = CarriedPlace { lead, outer, inner, message, is_inflated: inflated.is_some() };
         if self.carried.is_some() {
             return self.read(side, place, bytes, out);
         }
@@ -237,7 +237,7 @@ impl WebSocket {
 
     /// Inflates bytes of a compressed message. Returns whether their text is known.
     fn inflate(&mut self, side: Side, (outer, starts, ends): (ByteRange, bool, bool)) -> bool {
-        let End { inflater, unread, .. } = &mut self.ends[side as usize];
+        let LayerDirection { inflater, unread, .. } = &mut self.ends[side as usize];
         if starts {
             inflater.start();
         }
@@ -313,18 +313,18 @@ impl Connection for WebSocket {
         let content = self.ends[side as usize].frames.pdu(pdu, &mut payload);
         self.payload = payload;
         match content {
-            Content::Head(head) => {
+            PduContent::Head(head) => {
                 self.handshake(side, head);
                 self.own(side, pdu.range, ("handshake (WebSocket)", FrameClass::Session), out);
             }
-            Content::Own(name, class) => self.own(side, pdu.range, (name, class), out),
-            Content::Carried { lead, payload: message } => {
+            PduContent::Own(name, class) => self.own(side, pdu.range, (name, class), out),
+            PduContent::Carried { lead, payload: message } => {
                 let outer = self.payload_range(side, pdu.range, lead);
                 let payload = std::mem::take(&mut self.payload);
                 self.take((side, pdu.range.start, outer, message), None, &payload, out);
                 self.payload = payload;
             }
-            Content::Compressed { lead, starts, ends } => {
+            PduContent::Compressed { lead, starts, ends } => {
                 let outer = self.payload_range(side, pdu.range, lead);
                 if !self.inflate(side, (outer, starts, ends)) {
                     self.unknown.grow(outer.len());

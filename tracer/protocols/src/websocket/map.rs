@@ -24,7 +24,7 @@ const SEGMENTS: usize = 64;
 
 /// Place of carried bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct CarriedPlace {
     /// Start of their frame's header, if that is right before them.
     pub lead: Offset,
     /// Their bytes in the flow, or those that they were inflated from.
@@ -37,7 +37,7 @@ pub(super) struct Place {
     pub is_inflated: bool,
 }
 
-impl Place {
+impl CarriedPlace {
     /// Counts carried bytes, which come next in the stream, as undecoded.
     pub fn lose(&self, stream: &mut Stream, mapped: &mut Mapped<'_>, out: &mut dyn FrameSink) {
         let len = self.inner.len();
@@ -57,7 +57,7 @@ impl Place {
 
     /// Puts the length of a message in front of it, as it is over TCP, in place of the last bytes of its frame's header. `text` is
     /// what comes of `bytes`, of which the first has the number `next` among the carried ones.
-    pub fn with_length(self, bytes: &[u8], next: &mut Offset, text: &mut Vec<u8>) -> Place {
+    pub fn with_length(self, bytes: &[u8], next: &mut Offset, text: &mut Vec<u8>) -> CarriedPlace {
         text.clear();
         if self.is_start() && self.message > 0 {
             // A message that is too long has the length 0, which is invalid.
@@ -69,7 +69,7 @@ impl Place {
         let outer = if self.is_inflated { self.outer } else { ByteRange { start, ..self.outer } };
         let inner = ByteRange::new(*next, self.inner.len().saturating_add(added));
         *next = inner.end;
-        Place { outer, inner, ..self }
+        CarriedPlace { outer, inner, ..self }
     }
 }
 
@@ -96,7 +96,7 @@ pub(super) fn compressed(
 
 /// Payload of a frame, or a part of it.
 #[derive(Clone, Copy, Debug)]
-struct Segment {
+struct PayloadSegment {
     /// The segment's first byte among the carried ones.
     inner: Offset,
     /// Start of the frame's header, if that is right before the segment.
@@ -107,7 +107,7 @@ struct Segment {
     inflated: Option<u64>,
 }
 
-impl Segment {
+impl PayloadSegment {
     /// Returns the number of the carried bytes `start..end` that were inflated.
     fn inflated_between(&self, start: Offset, end: Offset) -> u64 {
         let Some(len) = self.inflated else { return 0 };
@@ -117,17 +117,17 @@ impl Segment {
 
 /// The payload that the incomplete PDU of one direction is in.
 #[derive(Debug, Default)]
-pub(super) struct Segments(VecDeque<Segment>);
+pub(super) struct PayloadSegments(VecDeque<PayloadSegment>);
 
-impl Segments {
+impl PayloadSegments {
     /// Adds payload.
-    pub fn push(&mut self, place: Place) {
+    pub fn push(&mut self, place: CarriedPlace) {
         if self.0.len() >= SEGMENTS {
             self.0.remove(1);
         }
-        let Place { lead, outer, inner, is_inflated, .. } = place;
+        let CarriedPlace { lead, outer, inner, is_inflated, .. } = place;
         let inflated = is_inflated.then_some(inner.len());
-        self.0.push_back(Segment { inner: inner.start, lead, outer, inflated });
+        self.0.push_back(PayloadSegment { inner: inner.start, lead, outer, inflated });
     }
 
     /// Drops what lies before a byte.
@@ -137,7 +137,7 @@ impl Segments {
         }
     }
 
-    fn holding(&self, inner: Offset) -> Option<&Segment> {
+    fn holding(&self, inner: Offset) -> Option<&PayloadSegment> {
         self.0.iter().rev().find(|segment| segment.inner <= inner)
     }
 
@@ -172,14 +172,14 @@ impl Segments {
 /// A decoder that is given positions in the flow in place of positions among the carried bytes.
 pub(super) struct Mapped<'a> {
     pub connection: &'a mut dyn Connection,
-    pub segments: &'a Segments,
+    pub segments: &'a PayloadSegments,
     /// Inflated bytes of frames that are no payload.
     pub overhead: u64,
 }
 
 impl<'a> Mapped<'a> {
     /// A decoder of what the bytes of these segments carry.
-    pub fn new(connection: &'a mut dyn Connection, segments: &'a Segments) -> Mapped<'a> {
+    pub fn new(connection: &'a mut dyn Connection, segments: &'a PayloadSegments) -> Mapped<'a> {
         Mapped { connection, segments, overhead: 0 }
     }
 }
@@ -231,7 +231,7 @@ impl Connection for Mapped<'_> {
 /// Passes frames on. Their decoder was told that the PDU's bytes are adjacent in the flow, from `outer` on.
 struct MappedSink<'a> {
     out: &'a mut dyn FrameSink,
-    segments: &'a Segments,
+    segments: &'a PayloadSegments,
     inner: ByteRange,
     outer: Offset,
     /// Inflated bytes of frames that are no payload.

@@ -37,7 +37,7 @@ mod trial;
 pub(crate) use inflate::may_start as may_start_deflated;
 pub use layer::WebSocket;
 pub use named::MaybeWebSocket;
-pub use trial::Trial;
+pub use trial::WebSocketTrial;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 //! each other up to the end of a packet, whatever is in them. Where a compressed text refers to bytes that were not captured,
 //! nothing is known of it: then a whole frame is asked for.
 
-use super::frame::{Header, unmask};
+use super::frame::{WebSocketHeader, unmask};
 use super::layer::{Carried, WebSocket};
 use super::{handshake, inflate};
 use crate::{PduLen, Protocol, Side, SignatureMatch, registry};
@@ -20,7 +20,7 @@ impl WebSocket {
     /// True if a frame starts with `head`, as far as its payload or the frames after it show that.
     pub(super) fn has_frame(&self, side: Side, head: &[u8]) -> bool {
         self.has_start(Some(side), head)
-            || (self.may_send(side, head) && Header::read(head).is_ok() && chains(head))
+            || (self.may_send(side, head) && WebSocketHeader::read(head).is_ok() && chains(head))
     }
 
     /// True if `side` masks its frames as the one that starts with `head`, as far as is known: clients do, and servers do not.
@@ -35,7 +35,7 @@ impl WebSocket {
             return matches!(handshake::len(head), PduLen::Known(_))
                 && handshake::read(head).is_some();
         }
-        let Ok(header) = Header::read(head) else { return false };
+        let Ok(header) = WebSocketHeader::read(head) else { return false };
         if side.is_some_and(|side| !self.may_send(side, head)) {
             return false;
         }
@@ -85,14 +85,16 @@ impl WebSocket {
     /// first three are zero: with a PDU behind it, that is no coincidence.
     pub(super) fn is_long(&self, side: Side, head: &[u8]) -> bool {
         let is_long =
-            |header: Header| header.payload > u16::MAX.into() && head.len() > header.bytes;
-        Header::read(head).is_ok_and(is_long) && self.has_start(Some(side), head)
+            |header: WebSocketHeader| header.payload > u16::MAX.into() && head.len() > header.bytes;
+        WebSocketHeader::read(head).is_ok_and(is_long) && self.has_start(Some(side), head)
     }
 
     /// True if `head` starts with a frame whose payload, which is not compressed, starts like a PDU.
     pub(super) fn has_message(&self, side: Side, head: &[u8]) -> bool {
-        let has_payload = |header: Header| head.len() > header.bytes && !header.is_compressed;
-        Header::read(head).is_ok_and(|header| header.control().is_none() && has_payload(header))
+        let has_payload =
+            |header: WebSocketHeader| head.len() > header.bytes && !header.is_compressed;
+        WebSocketHeader::read(head)
+            .is_ok_and(|header| header.control().is_none() && has_payload(header))
             && self.has_start(Some(side), head)
     }
 
@@ -124,7 +126,7 @@ fn chains(bytes: &[u8]) -> bool {
     let (mut rest, mut frames, mut is_open) = (bytes, 0_usize, false);
     let mut is_masked = None;
     while !rest.is_empty() && frames < MANY_FRAMES {
-        let header = match Header::read(rest) {
+        let header = match WebSocketHeader::read(rest) {
             Ok(header) => header,
             Err(why) => return frames > 0 && why != PduLen::Invalid,
         };

@@ -154,7 +154,7 @@ fn joined_late_what_refers_to_nothing_is_read_and_the_rest_is_said() {
 #[test]
 fn a_trial_finds_what_is_carried_and_replays_it() {
     let hints = || [40_000, 9001].into();
-    let mut trial = Trial::default();
+    let mut trial = WebSocketTrial::default();
     let publish = frame(0x82, PUBLISH);
     let bytes = [REQUEST, &frame(0x82, CONNECT), &publish].concat();
     trial.packet(Side::A, false, Offset(0), REQUEST, 0);

@@ -16,12 +16,12 @@ const OPENING_BITS: u32 = 16;
 
 /// A conversation that is read as a WebSocket until it is known whether it is one.
 #[derive(Default)]
-pub struct Trial {
+pub struct WebSocketTrial {
     layer: WebSocket,
     streams: [Option<Stream>; 2],
 }
 
-impl Trial {
+impl WebSocketTrial {
     /// True if a conversation that starts with `head` may open a WebSocket.
     pub fn may_open(head: &[u8]) -> bool {
         handshake::may_start(head)

@@ -23,7 +23,7 @@ mod payload;
 mod streams;
 mod survey;
 
-use crate::{Connection, Protocol, Recognition, SignatureMatch, Topology};
+use crate::{Connection, MessageRouting, Protocol, Recognition, SignatureMatch};
 use wirelap_events::Transport;
 
 /// The protocol DDS-XRCE.
@@ -61,8 +61,8 @@ impl Protocol for Xrce {
         survey::match_signature(head, transport == Transport::Tcp)
     }
 
-    fn topology(&self) -> Topology {
-        Topology::Brokered
+    fn topology(&self) -> MessageRouting {
+        MessageRouting::Brokered
     }
 
     fn connection(&self, transport: Transport) -> Box<dyn Connection> {

@@ -6,8 +6,8 @@ use super::message::{Exchange, NetworkMessage};
 use super::queries::OpenQueries;
 use super::scouting;
 use super::session::{ZenohSession, ZenohSide, index};
-use super::transport::{FragmentHeader, Introduction, TransportMessage};
-use super::wire::{Cursor, Parsed};
+use super::transport::{FragmentHeader, TransportMessage, ZenohIntroduction};
+use super::wire::{ZenohCursor, ZenohResult};
 use crate::ros2::{RosFact, RosToken};
 use crate::{Fragments, FrameSink, Pdu, Side};
 use rustc_hash::FxHasher;
@@ -55,7 +55,7 @@ impl<'s> BatchReader<'s> {
     /// Decodes the batch, which starts with a length of `prefix` bytes.
     pub fn read(mut self, pdu: Pdu<'_>, prefix: u64) {
         self.start = pdu.range.start;
-        let mut at = Cursor::new(pdu.bytes, pdu.range.len());
+        let mut at = ZenohCursor::new(pdu.bytes, pdu.range.len());
         let result = at.skip(prefix).and_then(|()| self.walk(&mut at));
         if result.is_err() || self.done < pdu.range.len() {
             self.emit(pdu.range.len(), UNREAD, FrameClass::Opaque);
@@ -80,7 +80,7 @@ impl<'s> BatchReader<'s> {
         }
     }
 
-    fn walk(&mut self, at: &mut Cursor<'_>) -> Parsed<()> {
+    fn walk(&mut self, at: &mut ZenohCursor<'_>) -> ZenohResult<()> {
         if !at.is_empty() && self.session.is_compressed(at)? {
             let packed = Some(at.captured()).filter(|bytes| bytes.len() as u64 == at.remaining());
             at.skip(at.remaining())?;
@@ -110,7 +110,7 @@ impl<'s> BatchReader<'s> {
         }
     }
 
-    fn messages(&mut self, at: &mut Cursor<'_>) -> Parsed<()> {
+    fn messages(&mut self, at: &mut ZenohCursor<'_>) -> ZenohResult<()> {
         while !at.is_empty() {
             if NetworkMessage::starts_with(at.peek()?) {
                 self.network(at)?;
@@ -130,7 +130,7 @@ impl<'s> BatchReader<'s> {
             let len = text.len() as u64;
             self.out.unpacked(batch.len(), len);
             self.packed = Some(batch);
-            let result = self.messages(&mut Cursor::new(text, len));
+            let result = self.messages(&mut ZenohCursor::new(text, len));
             self.packed = None;
             // The share of payload in the compressed bytes is taken to be that in the text.
             let payload = u128::from(batch.len()).saturating_mul(self.packed_payload.into());
@@ -158,7 +158,7 @@ impl<'s> BatchReader<'s> {
         }
     }
 
-    fn transport(&mut self, at: &mut Cursor<'_>) -> Parsed<()> {
+    fn transport(&mut self, at: &mut ZenohCursor<'_>) -> ZenohResult<()> {
         let mut next = *at;
         let message = TransportMessage::read(&mut next)?;
         self.introduce(message);
@@ -187,7 +187,7 @@ impl<'s> BatchReader<'s> {
     }
 
     /// Decodes the first network message of a FRAME, whose class is that of the FRAME's header.
-    fn frame(&mut self, at: &mut Cursor<'_>) {
+    fn frame(&mut self, at: &mut ZenohCursor<'_>) {
         let header_end = at.position();
         let mut next = *at;
         let mut first = NetworkMessage::unread();
@@ -200,7 +200,7 @@ impl<'s> BatchReader<'s> {
     }
 
     /// Decodes a fragment, which is the rest of the batch.
-    fn fragment(&mut self, at: &mut Cursor<'_>, fragment: FragmentHeader) -> Parsed<()> {
+    fn fragment(&mut self, at: &mut ZenohCursor<'_>, fragment: FragmentHeader) -> ZenohResult<()> {
         let (captured, len) = (at.captured(), at.remaining());
         at.skip(len)?;
         let range = self.range_to(at.position());
@@ -257,7 +257,7 @@ impl<'s> BatchReader<'s> {
         Ok(())
     }
 
-    fn network(&mut self, at: &mut Cursor<'_>) -> Parsed<()> {
+    fn network(&mut self, at: &mut ZenohCursor<'_>) -> ZenohResult<()> {
         let mut next = *at;
         let mut message = NetworkMessage::unread();
         message.read(&mut next)?;
@@ -317,7 +317,7 @@ fn topic_of<'f>(frame: &Frame<'f>) -> &'f [u8] {
 /// Notes a query of its sender, or a reply to a query of its receiver. Returns whether the reply, or another one in its place, does
 /// not reach the application that asked. A router hands on what others ask, and discards nothing.
 fn note_query(
-    (who, sender, receiver): (Option<Introduction>, &mut OpenQueries, &mut OpenQueries),
+    (who, sender, receiver): (Option<ZenohIntroduction>, &mut OpenQueries, &mut OpenQueries),
     message: &NetworkMessage<'_>,
     key: &[u8],
 ) -> bool {

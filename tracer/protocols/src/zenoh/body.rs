@@ -22,7 +22,7 @@
 //! Source: zenoh-protocol and zenoh-codec 1.10, `src/zenoh` of each and `src/core/zbuf.rs`.
 
 use super::message::{NetworkMessage, PayloadRange};
-use super::wire::{Cursor, CursorError, ExtBody, FLAG_Z, Parsed, id};
+use super::wire::{CursorError, ExtBody, FLAG_Z, ZenohCursor, ZenohResult, id};
 use wirelap_events::{FrameClass, GlobalKey};
 
 const FLAG_5: u8 = 0x20;
@@ -38,7 +38,7 @@ const ERR: BodyNames = ["Err", "Err (shm)"];
 
 /// Reads the body of a Push.
 #[inline]
-pub fn push<'a>(at: &mut Cursor<'a>, message: &mut NetworkMessage<'a>) -> Parsed<()> {
+pub fn push<'a>(at: &mut ZenohCursor<'a>, message: &mut NetworkMessage<'a>) -> ZenohResult<()> {
     message.is_push = true;
     let header = at.u8()?;
     match id(header) {
@@ -49,7 +49,7 @@ pub fn push<'a>(at: &mut Cursor<'a>, message: &mut NetworkMessage<'a>) -> Parsed
 }
 
 /// Reads the body of a Response.
-pub fn response<'a>(at: &mut Cursor<'a>, message: &mut NetworkMessage<'a>) -> Parsed<()> {
+pub fn response<'a>(at: &mut ZenohCursor<'a>, message: &mut NetworkMessage<'a>) -> ZenohResult<()> {
     let header = at.u8()?;
     match id(header) {
         4 => reply(at, header, message),
@@ -63,7 +63,11 @@ pub fn response<'a>(at: &mut Cursor<'a>, message: &mut NetworkMessage<'a>) -> Pa
     }
 }
 
-fn reply<'a>(at: &mut Cursor<'a>, header: u8, message: &mut NetworkMessage<'a>) -> Parsed<()> {
+fn reply<'a>(
+    at: &mut ZenohCursor<'a>,
+    header: u8,
+    message: &mut NetworkMessage<'a>,
+) -> ZenohResult<()> {
     if header & FLAG_5 != 0 {
         at.z64()?;
     }
@@ -79,11 +83,11 @@ fn reply<'a>(at: &mut Cursor<'a>, header: u8, message: &mut NetworkMessage<'a>) 
 
 #[inline]
 fn put<'a>(
-    at: &mut Cursor<'a>,
+    at: &mut ZenohCursor<'a>,
     header: u8,
     names: BodyNames,
     message: &mut NetworkMessage<'a>,
-) -> Parsed<()> {
+) -> ZenohResult<()> {
     if header & FLAG_5 != 0 {
         message.stamped(at.timestamp()?);
     }
@@ -96,11 +100,11 @@ fn put<'a>(
 /// Reads extensions and payload, the last fields of PUT and ERR.
 #[inline]
 fn payload<'a>(
-    at: &mut Cursor<'a>,
+    at: &mut ZenohCursor<'a>,
     header: u8,
     names: BodyNames,
     message: &mut NetworkMessage<'a>,
-) -> Parsed<()> {
+) -> ZenohResult<()> {
     let mut shared = false;
     at.exts(header, |ext| {
         match (ext.id, ext.body) {
@@ -120,14 +124,18 @@ fn payload<'a>(
 
 /// Notes the next `len` bytes as the message's payload.
 #[inline]
-fn carries<'a>(at: &mut Cursor<'a>, len: u64, message: &mut NetworkMessage<'a>) -> Parsed<()> {
+fn carries<'a>(
+    at: &mut ZenohCursor<'a>,
+    len: u64,
+    message: &mut NetworkMessage<'a>,
+) -> ZenohResult<()> {
     let (start, head) = (at.position(), at.head(len));
     at.skip(len)?;
     message.payload = Some(PayloadRange { start, len, head });
     Ok(())
 }
 
-fn slices<'a>(at: &mut Cursor<'a>, message: &mut NetworkMessage<'a>) -> Parsed<()> {
+fn slices<'a>(at: &mut ZenohCursor<'a>, message: &mut NetworkMessage<'a>) -> ZenohResult<()> {
     let count = at.z32()?;
     if count == 1 {
         at.z32()?;
@@ -145,11 +153,11 @@ fn slices<'a>(at: &mut Cursor<'a>, message: &mut NetworkMessage<'a>) -> Parsed<(
 }
 
 fn del(
-    at: &mut Cursor<'_>,
+    at: &mut ZenohCursor<'_>,
     header: u8,
     name: &'static str,
     message: &mut NetworkMessage<'_>,
-) -> Parsed<()> {
+) -> ZenohResult<()> {
     if header & FLAG_5 != 0 {
         message.stamped(at.timestamp()?);
     }
@@ -165,7 +173,7 @@ fn del(
 }
 
 /// Reads the body of a Request.
-pub fn query<'a>(at: &mut Cursor<'a>, message: &mut NetworkMessage<'a>) -> Parsed<()> {
+pub fn query<'a>(at: &mut ZenohCursor<'a>, message: &mut NetworkMessage<'a>) -> ZenohResult<()> {
     let header = at.u8()?;
     if id(header) != 3 {
         return Err(CursorError::Malformed);
@@ -188,11 +196,11 @@ pub fn query<'a>(at: &mut Cursor<'a>, message: &mut NetworkMessage<'a>) -> Parse
 /// Reads one extension of a QUERY. Returns whether it says that the body is in shared memory. The length of such a body is
 /// that of its slices, because the extension's own length does not include all of them.
 fn query_ext<'a>(
-    at: &mut Cursor<'a>,
+    at: &mut ZenohCursor<'a>,
     header: u8,
     shared: bool,
     message: &mut NetworkMessage<'a>,
-) -> Parsed<bool> {
+) -> ZenohResult<bool> {
     const BODY: u8 = 0x43;
     if shared && header & 0x6F == BODY {
         at.z32()?;
@@ -216,7 +224,7 @@ fn query_ext<'a>(
     Ok(false)
 }
 
-fn source(mut info: Cursor<'_>) -> Parsed<GlobalKey> {
+fn source(mut info: ZenohCursor<'_>) -> ZenohResult<GlobalKey> {
     let flags = info.u8()?;
     let origin = info.zid(flags)?.0;
     let entity = info.z32()?;

@@ -5,8 +5,8 @@
 use super::message::{NetworkMessage, PayloadRange};
 use super::scouting;
 use super::survey::{WEAK_BITS, ZenohEvidence, batch, is_key_expr, skip_header, whole_bits};
-use super::transport::{FragmentHeader, Lane, TransportMessage};
-use super::wire::Cursor;
+use super::transport::{FragmentHeader, TransportMessage, ZenohLane};
+use super::wire::ZenohCursor;
 use crate::{PduSignature, SignatureMatch};
 
 /// The evidence of a scouting message, which has the protocol's version.
@@ -68,7 +68,7 @@ pub fn match_signature(bytes: &[u8]) -> SignatureMatch {
 }
 
 fn is_scouting(bytes: &[u8]) -> bool {
-    scouting::read(&mut Cursor::new(bytes, bytes.len() as u64)).is_ok()
+    scouting::read(&mut ZenohCursor::new(bytes, bytes.len() as u64)).is_ok()
 }
 
 /// True if a peer would accept the fragment that is the datagram `bytes`.
@@ -78,7 +78,7 @@ fn is_possible(fragment: FragmentHeader, bytes: &[u8]) -> bool {
 }
 
 /// The lane and the number of the FRAME with which the datagram begins.
-fn frame(bytes: &[u8]) -> Option<(Lane, u64)> {
+fn frame(bytes: &[u8]) -> Option<(ZenohLane, u64)> {
     match first(bytes)?.0 {
         TransportMessage::Frame { lane, sn } => Some((lane, sn)),
         _ => None,
@@ -91,15 +91,15 @@ fn is_opening(bytes: &[u8]) -> bool {
     let content = at.captured();
     let mut message = NetworkMessage::unread();
     // The rest of the message is in other datagrams, so that reading it ends early.
-    let _ = message.read(&mut Cursor::new(content, u64::MAX));
+    let _ = message.read(&mut ZenohCursor::new(content, u64::MAX));
     let is_longer = message.payload.is_some_and(|PayloadRange { start, len, .. }| {
         start.saturating_add(len) > content.len() as u64
     });
     fragment.more && is_longer && is_key_expr(message.expr)
 }
 
-fn first(bytes: &[u8]) -> Option<(TransportMessage, Cursor<'_>)> {
-    let mut at = Cursor::new(bytes, bytes.len() as u64);
+fn first(bytes: &[u8]) -> Option<(TransportMessage, ZenohCursor<'_>)> {
+    let mut at = ZenohCursor::new(bytes, bytes.len() as u64);
     skip_header(&mut at);
     let message = TransportMessage::read(&mut at).ok()?;
     Some((message, at))

@@ -4,8 +4,8 @@
 //! counted.
 
 use super::message::{NetworkMessage, PayloadRange};
-use super::transport::{FragmentHeader, Lane};
-use super::wire::Cursor;
+use super::transport::{FragmentHeader, ZenohLane};
+use super::wire::ZenohCursor;
 use wirelap_events::Total;
 use wirelap_events::{FrameClass, Offset};
 
@@ -19,7 +19,7 @@ const MAX_HEAD_BYTES: usize = 64 << 10;
 #[derive(Debug, Default)]
 pub struct FragmentBuffer {
     /// One entry for each lane, of which there are at most 16.
-    lanes: Vec<(Lane, LaneState)>,
+    lanes: Vec<(ZenohLane, LaneState)>,
     /// True if this side marks first fragments, so that only a marked fragment starts a message.
     marked: bool,
     /// True if no bytes are missing since the session began.
@@ -82,7 +82,7 @@ pub struct CompleteMessage<'f> {
 /// needed.
 fn read(head: &[u8], total: u64) -> Option<NetworkMessage<'_>> {
     let mut message = NetworkMessage::unread();
-    let result = message.read(&mut Cursor::new(head, total));
+    let result = message.read(&mut ZenohCursor::new(head, total));
     (result.is_ok() || message.payload.is_some()).then_some(message)
 }
 
@@ -97,7 +97,7 @@ impl FragmentBuffer {
         self.lanes.iter().filter(|(_, slot)| slot.open.is_some()).count() as u64
     }
 
-    fn slot(&mut self, lane: Lane) -> &mut LaneState {
+    fn slot(&mut self, lane: ZenohLane) -> &mut LaneState {
         let index = self.lanes.iter().position(|(known, _)| *known == lane);
         let index = index.unwrap_or_else(|| {
             self.lanes.push((lane, LaneState::default()));
@@ -112,7 +112,7 @@ impl FragmentBuffer {
     }
 
     /// Notes a FRAME in the lane: it has a sequence number and ends an incomplete message. Returns whether there was one.
-    pub fn frame(&mut self, lane: Lane, sn: u64) -> bool {
+    pub fn frame(&mut self, lane: ZenohLane, sn: u64) -> bool {
         let slot = self.slot(lane);
         slot.last = Some(sn);
         slot.open.take().is_some()

@@ -25,7 +25,7 @@ use super::batch::TOKEN;
 use super::body;
 use super::message::{Exchange, KeyExprMapping, NetworkMessage};
 use super::transport::read_oam;
-use super::wire::{Cursor, CursorError, Parsed, id};
+use super::wire::{CursorError, ZenohCursor, ZenohResult, id};
 use wirelap_events::FrameClass;
 
 const FLAG_5: u8 = 0x20;
@@ -43,7 +43,7 @@ impl<'a> NetworkMessage<'a> {
 
     /// Reads a network message.
     #[inline]
-    pub fn read(&mut self, at: &mut Cursor<'a>) -> Parsed<()> {
+    pub fn read(&mut self, at: &mut ZenohCursor<'a>) -> ZenohResult<()> {
         let header = at.u8()?;
         match id(header) {
             0x1D => {
@@ -81,12 +81,12 @@ impl<'a> NetworkMessage<'a> {
     }
 
     #[inline]
-    fn addressed(&mut self, at: &mut Cursor<'a>, header: u8) -> Parsed<()> {
+    fn addressed(&mut self, at: &mut ZenohCursor<'a>, header: u8) -> ZenohResult<()> {
         self.expr = at.expr(header & FLAG_5 != 0, header & FLAG_6 != 0)?;
         at.exts(header, |_| Ok(()))
     }
 
-    fn interest(&mut self, at: &mut Cursor<'a>, header: u8) -> Parsed<()> {
+    fn interest(&mut self, at: &mut ZenohCursor<'a>, header: u8) -> ZenohResult<()> {
         const RESTRICTED: u8 = 0x10;
         at.z32()?;
         if header & MODE != 0 {
@@ -100,7 +100,7 @@ impl<'a> NetworkMessage<'a> {
         Ok(())
     }
 
-    fn declare(&mut self, at: &mut Cursor<'a>, header: u8) -> Parsed<()> {
+    fn declare(&mut self, at: &mut ZenohCursor<'a>, header: u8) -> ZenohResult<()> {
         if header & FLAG_5 != 0 {
             at.z32()?;
         }

@@ -11,13 +11,13 @@
 //! Source: zenoh-protocol and zenoh-codec 1.10, `src/scouting` of each.
 
 use super::transport::{TransportMessage, VERSION};
-use super::wire::{Cursor, CursorError, Parsed, id};
+use super::wire::{CursorError, ZenohCursor, ZenohResult, id};
 
 const FLAG_5: u8 = 0x20;
 const FLAG_6: u8 = 0x40;
 
 /// Reads a scouting message, up to the datagram's end.
-pub fn read(at: &mut Cursor<'_>) -> Parsed<TransportMessage> {
+pub fn read(at: &mut ZenohCursor<'_>) -> ZenohResult<TransportMessage> {
     let header = at.u8()?;
     if header & FLAG_6 != 0 || at.u8()? != VERSION {
         return Err(CursorError::Malformed);
@@ -42,7 +42,7 @@ pub fn read(at: &mut Cursor<'_>) -> Parsed<TransportMessage> {
     if at.is_empty() { Ok(message) } else { Err(CursorError::Malformed) }
 }
 
-fn locators(at: &mut Cursor<'_>) -> Parsed<()> {
+fn locators(at: &mut ZenohCursor<'_>) -> ZenohResult<()> {
     for _ in 0..at.z64()? {
         let len = at.z64()?;
         at.skip(len)?;

@@ -4,8 +4,8 @@ use super::compressed::UnpackBuffer;
 use super::fragments::FragmentBuffer;
 use super::keys::KeyExprs;
 use super::queries::OpenQueries;
-use super::transport::{Introduction, SessionTerms, VERSION};
-use super::wire::{Cursor, Parsed, id};
+use super::transport::{SessionTerms, VERSION, ZenohIntroduction};
+use super::wire::{ZenohCursor, ZenohResult, id};
 use crate::Side;
 
 /// The state of one side: key expressions and incomplete messages.
@@ -18,7 +18,7 @@ pub struct ZenohSide {
     /// The side's open queries.
     pub queries: OpenQueries,
     /// The identity that the side claims, if the start was captured.
-    pub who: Option<Introduction>,
+    pub who: Option<ZenohIntroduction>,
     /// True if the side has sent its Open, after which the negotiated options apply.
     opened: bool,
 }
@@ -110,7 +110,7 @@ impl ZenohSession {
     /// The header is one byte, 0 or 1. Only two messages start with such a byte: an OAM, which is not sent, and an
     /// `InitSyn`, in which the version follows, which is no valid LZ4 block. So the header is recognised even if the start
     /// of the session was not captured.
-    pub fn is_compressed(&self, at: &mut Cursor<'_>) -> Parsed<bool> {
+    pub fn is_compressed(&self, at: &mut ZenohCursor<'_>) -> ZenohResult<bool> {
         let agreed = self.terms.map(|terms| terms.compression);
         let mut next = *at;
         let header = next.u8()?;

@@ -4,7 +4,7 @@ use super::compressed::PeekedText;
 use super::fragments::follows;
 use super::message::NetworkMessage;
 use super::transport::{FragmentHeader, TransportMessage, VERSION};
-use super::wire::{Cursor, CursorError, WireExpr, id};
+use super::wire::{CursorError, WireExpr, ZenohCursor, id};
 use crate::{PduSignature, SignatureMatch};
 
 /// The evidence of a message so short that other bytes can look the same.
@@ -136,7 +136,7 @@ pub fn match_signature(head: &[u8]) -> SignatureMatch {
 
 /// Examines a message of a low-latency session: a network message without a FRAME, a KEEPALIVE or a CLOSE.
 fn message_alone(captured: &[u8], len: u64) -> ZenohEvidence {
-    let mut at = Cursor::new(captured, len);
+    let mut at = ZenohCursor::new(captured, len);
     let is_network = match at.peek() {
         Ok(header) if NetworkMessage::starts_with(header) => true,
         Ok(header) if matches!(id(header), 3 | 4) => false,
@@ -161,7 +161,7 @@ fn message_alone(captured: &[u8], len: u64) -> ZenohEvidence {
 
 /// Examines one batch of `len` bytes.
 pub(super) fn batch(captured: &[u8], len: u64) -> ZenohEvidence {
-    let mut at = Cursor::new(captured, len);
+    let mut at = ZenohCursor::new(captured, len);
     if at.is_empty() {
         return ZenohEvidence::None;
     }
@@ -184,23 +184,23 @@ fn compressed(packed: &[u8]) -> ZenohEvidence {
     };
     let text = if is_start { PeekedText::read(packed) } else { None };
     let Some(text) = text else { return ZenohEvidence::None };
-    let mut at = Cursor::new(text.bytes(), u16::MAX.into());
+    let mut at = ZenohCursor::new(text.bytes(), u16::MAX.into());
     match at.peek() {
         Ok(header) if !matches!(id(header), 5 | 6) => ZenohEvidence::None,
         _ => evidence(at_message(&mut at)),
     }
 }
 
-fn evidence(found: Found) -> ZenohEvidence {
+fn evidence(found: SurveyResult) -> ZenohEvidence {
     match found {
         Err((CursorError::Malformed, _)) => ZenohEvidence::None,
         Ok(found) | Err((CursorError::Cut, found)) => found,
     }
 }
 
-type Found = Result<ZenohEvidence, (CursorError, ZenohEvidence)>;
+type SurveyResult = Result<ZenohEvidence, (CursorError, ZenohEvidence)>;
 
-fn at_message(at: &mut Cursor<'_>) -> Found {
+fn at_message(at: &mut ZenohCursor<'_>) -> SurveyResult {
     let mut found = ZenohEvidence::Short;
     while !at.is_empty() {
         let message = TransportMessage::read(at).map_err(|stop| (stop, found))?;
@@ -222,7 +222,7 @@ fn at_message(at: &mut Cursor<'_>) -> Found {
 
 /// Skips a batch header of 0, which means that compression was negotiated and not used. An OAM starts with the same byte,
 /// but is not sent.
-pub(super) fn skip_header(at: &mut Cursor<'_>) {
+pub(super) fn skip_header(at: &mut ZenohCursor<'_>) {
     let mut next = *at;
     if next.u8() == Ok(0) && !next.is_empty() {
         *at = next;
@@ -230,7 +230,11 @@ pub(super) fn skip_header(at: &mut Cursor<'_>) {
 }
 
 /// The evidence of a fragment, which is the rest of its batch. Only the next batch can confirm it.
-fn of_fragment(at: &Cursor<'_>, fragment: FragmentHeader, before: ZenohEvidence) -> ZenohEvidence {
+fn of_fragment(
+    at: &ZenohCursor<'_>,
+    fragment: FragmentHeader,
+    before: ZenohEvidence,
+) -> ZenohEvidence {
     match before {
         ZenohEvidence::Strong => ZenohEvidence::Strong,
         // Only FRAMEs can be in the same batch as a fragment.
@@ -241,7 +245,7 @@ fn of_fragment(at: &Cursor<'_>, fragment: FragmentHeader, before: ZenohEvidence)
 }
 
 /// Examines the network messages of a FRAME, of which there is at least one.
-fn frame(at: &mut Cursor<'_>) -> Found {
+fn frame(at: &mut ZenohCursor<'_>) -> SurveyResult {
     let mut found = ZenohEvidence::Short;
     loop {
         match at.peek() {

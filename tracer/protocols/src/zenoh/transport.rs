@@ -25,7 +25,7 @@
 //! `src/transport` of each.
 
 use super::message::NetworkMessage;
-use super::wire::{Cursor, CursorError, ExtBody, Parsed, ZenohId, id};
+use super::wire::{CursorError, ExtBody, ZenohCursor, ZenohId, ZenohResult, id};
 use wirelap_events::{FrameClass, GlobalKey};
 
 /// The protocol version of Zenoh 1.x.
@@ -39,14 +39,14 @@ const ROUTER: u8 = 0;
 
 /// A lane in which messages are numbered: reliable or not, with one of eight priorities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lane(u8);
+pub struct ZenohLane(u8);
 
-impl Lane {
+impl ZenohLane {
     /// The priority of messages without an explicit one: data.
     const DEFAULT_PRIORITY: u8 = 5;
 
-    fn new(reliable: bool, priority: u8) -> Lane {
-        Lane(u8::from(reliable) << 3 | priority & 7)
+    fn new(reliable: bool, priority: u8) -> ZenohLane {
+        ZenohLane(u8::from(reliable) << 3 | priority & 7)
     }
 
     /// The key of the lane's message with this sequence number.
@@ -75,14 +75,14 @@ pub struct SessionTerms {
 
 /// Identity that an end claims for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Introduction {
+pub struct ZenohIntroduction {
     /// The end's ID.
     pub zid: ZenohId,
     /// True for a router, false for a peer or a client.
     pub is_router: bool,
 }
 
-impl Introduction {
+impl ZenohIntroduction {
     /// True if a message that the end sends names another origin, or has a timestamp by the clock of another. Only a router is known not
     /// to publish such messages, and it may reply with what others published long ago.
     pub fn passes_on(self, message: &NetworkMessage<'_>) -> bool {
@@ -97,7 +97,7 @@ impl Introduction {
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub struct FragmentHeader {
     /// The fragment's lane.
-    pub lane: Lane,
+    pub lane: ZenohLane,
     /// The sequence number, consecutive in the lane.
     pub sn: u64,
     /// True if another fragment of the message follows.
@@ -120,7 +120,7 @@ pub enum TransportMessage {
         /// The protocol version.
         version: u8,
         /// The sender.
-        sender: Introduction,
+        sender: ZenohIntroduction,
         /// The offered options; with `ack`, the negotiated ones.
         terms: SessionTerms,
     },
@@ -136,7 +136,7 @@ pub enum TransportMessage {
     /// The header before network messages.
     Frame {
         /// The lane of the messages.
-        lane: Lane,
+        lane: ZenohLane,
         /// The sequence number of the messages.
         sn: u64,
     },
@@ -147,7 +147,7 @@ pub enum TransportMessage {
         /// The protocol version.
         version: u8,
         /// The sender.
-        sender: Introduction,
+        sender: ZenohIntroduction,
     },
     /// Operation, administration and maintenance.
     Oam,
@@ -188,7 +188,7 @@ impl TransportMessage {
     }
 
     /// Returns the identity of the sender at its end of a session, if the message says it.
-    pub fn sender(self) -> Option<Introduction> {
+    pub fn sender(self) -> Option<ZenohIntroduction> {
         match self {
             TransportMessage::Init { sender, .. } | TransportMessage::Join { sender, .. } => {
                 Some(sender)
@@ -212,7 +212,7 @@ impl TransportMessage {
     }
 
     /// Reads a transport message.
-    pub fn read(at: &mut Cursor<'_>) -> Parsed<TransportMessage> {
+    pub fn read(at: &mut ZenohCursor<'_>) -> ZenohResult<TransportMessage> {
         let header = at.u8()?;
         match id(header) {
             0 => oam(at, header),
@@ -229,12 +229,15 @@ impl TransportMessage {
             }
             5 => {
                 let sn = at.z64()?;
-                let mut priority = Lane::DEFAULT_PRIORITY;
+                let mut priority = ZenohLane::DEFAULT_PRIORITY;
                 at.exts(header, |ext| {
                     qos(&mut priority, ext.id, ext.body);
                     Ok(())
                 })?;
-                Ok(TransportMessage::Frame { lane: Lane::new(header & FLAG_5 != 0, priority), sn })
+                Ok(TransportMessage::Frame {
+                    lane: ZenohLane::new(header & FLAG_5 != 0, priority),
+                    sn,
+                })
             }
             6 => fragment(at, header),
             7 => join(at, header),
@@ -249,9 +252,9 @@ fn qos(priority: &mut u8, ext: u8, body: ExtBody<'_>) {
     }
 }
 
-fn fragment(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
+fn fragment(at: &mut ZenohCursor<'_>, header: u8) -> ZenohResult<TransportMessage> {
     let sn = at.z64()?;
-    let mut priority = Lane::DEFAULT_PRIORITY;
+    let mut priority = ZenohLane::DEFAULT_PRIORITY;
     let (mut first, mut dropped, mut is_known) = (false, false, true);
     at.exts(header, |ext| {
         match (ext.id, ext.body) {
@@ -262,7 +265,7 @@ fn fragment(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
         }
         Ok(())
     })?;
-    let lane = Lane::new(header & FLAG_5 != 0, priority);
+    let lane = ZenohLane::new(header & FLAG_5 != 0, priority);
     Ok(TransportMessage::Fragment(FragmentHeader {
         lane,
         sn,
@@ -274,25 +277,25 @@ fn fragment(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
 }
 
 /// Reads version, role, zid and sizes of INIT and JOIN. Returns the version, and who the sender is.
-fn introduction(at: &mut Cursor<'_>, header: u8) -> Parsed<(u8, Introduction)> {
+fn introduction(at: &mut ZenohCursor<'_>, header: u8) -> ZenohResult<(u8, ZenohIntroduction)> {
     let version = at.u8()?;
     let flags = at.u8()?;
     if flags & 3 == 3 {
         return Err(CursorError::Malformed);
     }
-    let sender = Introduction { zid: at.zid(flags)?, is_router: flags & 3 == ROUTER };
+    let sender = ZenohIntroduction { zid: at.zid(flags)?, is_router: flags & 3 == ROUTER };
     if header & FLAG_6 != 0 {
         at.skip(3)?;
     }
     Ok((version, sender))
 }
 
-fn cookie(at: &mut Cursor<'_>) -> Parsed<()> {
+fn cookie(at: &mut ZenohCursor<'_>) -> ZenohResult<()> {
     let len = at.z16()?;
     at.skip(len.into())
 }
 
-fn init(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
+fn init(at: &mut ZenohCursor<'_>, header: u8) -> ZenohResult<TransportMessage> {
     let ack = header & FLAG_5 != 0;
     let (version, sender) = introduction(at, header)?;
     if ack {
@@ -311,7 +314,7 @@ fn init(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
     Ok(TransportMessage::Init { ack, version, sender, terms })
 }
 
-fn open(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
+fn open(at: &mut ZenohCursor<'_>, header: u8) -> ZenohResult<TransportMessage> {
     let ack = header & FLAG_5 != 0;
     at.z64()?;
     at.z64()?;
@@ -322,7 +325,7 @@ fn open(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
     Ok(TransportMessage::Open { ack })
 }
 
-fn join(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
+fn join(at: &mut ZenohCursor<'_>, header: u8) -> ZenohResult<TransportMessage> {
     let (version, sender) = introduction(at, header)?;
     at.z64()?;
     at.z64()?;
@@ -331,13 +334,13 @@ fn join(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
     Ok(TransportMessage::Join { version, sender })
 }
 
-fn oam(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
+fn oam(at: &mut ZenohCursor<'_>, header: u8) -> ZenohResult<TransportMessage> {
     read_oam(at, header)?;
     Ok(TransportMessage::Oam)
 }
 
 /// Reads the body of an OAM message, which is the same in transport and network messages. Returns its ID.
-pub fn read_oam(at: &mut Cursor<'_>, header: u8) -> Parsed<u16> {
+pub fn read_oam(at: &mut ZenohCursor<'_>, header: u8) -> ZenohResult<u16> {
     let id = at.z16()?;
     at.exts(header, |_| Ok(()))?;
     match header & 0x60 {

@@ -40,22 +40,26 @@ pub enum CursorError {
 }
 
 /// The result of a read.
-pub type Parsed<T> = Result<T, CursorError>;
+pub type ZenohResult<T> = Result<T, CursorError>;
 
 /// Reads bytes of which possibly only the first were captured. Bytes that were not captured can be skipped; reading them is
 /// [`CursorError::Cut`], and moving past the end is [`CursorError::Malformed`].
 #[derive(Clone, Copy, Debug)]
-pub struct Cursor<'a> {
+pub struct ZenohCursor<'a> {
     captured: Reader<'a>,
     /// Number of skipped bytes that were not captured.
     beyond: u64,
     end: u64,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> ZenohCursor<'a> {
     /// A cursor at the front of `len` bytes, of which `captured` were captured.
-    pub fn new(captured: &'a [u8], len: u64) -> Cursor<'a> {
-        Cursor { captured: Reader::new(captured), beyond: 0, end: len.max(captured.len() as u64) }
+    pub fn new(captured: &'a [u8], len: u64) -> ZenohCursor<'a> {
+        ZenohCursor {
+            captured: Reader::new(captured),
+            beyond: 0,
+            end: len.max(captured.len() as u64),
+        }
     }
 
     /// The position, counted from the front of the outermost cursor.
@@ -91,19 +95,19 @@ impl<'a> Cursor<'a> {
 
     /// The next byte, without moving.
     #[inline]
-    pub fn peek(&self) -> Parsed<u8> {
+    pub fn peek(&self) -> ZenohResult<u8> {
         self.captured.peek().ok_or_else(|| self.stop())
     }
 
     /// The next byte.
     #[inline]
-    pub fn u8(&mut self) -> Parsed<u8> {
+    pub fn u8(&mut self) -> ZenohResult<u8> {
         self.captured.u8().ok_or_else(|| self.stop())
     }
 
     /// A variable-length integer.
     #[inline]
-    pub fn z64(&mut self) -> Parsed<u64> {
+    pub fn z64(&mut self) -> ZenohResult<u64> {
         let mut value = 0;
         for shift in (0..56).step_by(7) {
             let byte = self.u8()?;
@@ -117,25 +121,25 @@ impl<'a> Cursor<'a> {
 
     /// A variable-length integer of at most 32 bits.
     #[inline]
-    pub fn z32(&mut self) -> Parsed<u32> {
+    pub fn z32(&mut self) -> ZenohResult<u32> {
         u32::try_from(self.z64()?).map_err(|_| CursorError::Malformed)
     }
 
     /// A variable-length integer of at most 16 bits.
     #[inline]
-    pub fn z16(&mut self) -> Parsed<u16> {
+    pub fn z16(&mut self) -> ZenohResult<u16> {
         u16::try_from(self.z64()?).map_err(|_| CursorError::Malformed)
     }
 
     /// Skips `n` bytes.
     #[inline]
-    pub fn skip(&mut self, n: u64) -> Parsed<()> {
+    pub fn skip(&mut self, n: u64) -> ZenohResult<()> {
         self.within(n).map(drop)
     }
 
     /// The next `n` bytes, which must all be captured.
     #[inline]
-    pub fn bytes(&mut self, n: u64) -> Parsed<&'a [u8]> {
+    pub fn bytes(&mut self, n: u64) -> ZenohResult<&'a [u8]> {
         if n > self.remaining() {
             return Err(CursorError::Malformed);
         }
@@ -144,18 +148,18 @@ impl<'a> Cursor<'a> {
 
     /// A cursor over the next `n` bytes, which this cursor skips.
     #[inline]
-    pub fn within(&mut self, n: u64) -> Parsed<Cursor<'a>> {
+    pub fn within(&mut self, n: u64) -> ZenohResult<ZenohCursor<'a>> {
         if n > self.remaining() {
             return Err(CursorError::Malformed);
         }
         let (beyond, end) = (self.beyond, self.position().saturating_add(n));
         let captured = self.captured.sub_up_to(usize::try_from(n).unwrap_or(usize::MAX));
         self.beyond.grow(n.saturating_sub(captured.remaining() as u64));
-        Ok(Cursor { captured, beyond, end })
+        Ok(ZenohCursor { captured, beyond, end })
     }
 
     /// Reads a `ZenohId`, whose length minus one is in the upper half of `flags`.
-    pub fn zid(&mut self, flags: u8) -> Parsed<ZenohId> {
+    pub fn zid(&mut self, flags: u8) -> ZenohResult<ZenohId> {
         let bytes = self.bytes(1 + u64::from(flags >> 4))?;
         let mut zid = [0; 16];
         zid.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
@@ -163,7 +167,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a timestamp. Returns its time, and whose clock it is of.
-    pub fn timestamp(&mut self) -> Parsed<(u64, ZenohId)> {
+    pub fn timestamp(&mut self) -> ZenohResult<(u64, ZenohId)> {
         let time = self.z64()?;
         match self.z64()? {
             size @ 0..=16 => {
@@ -177,7 +181,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Skips an encoding.
-    pub fn encoding(&mut self) -> Parsed<()> {
+    pub fn encoding(&mut self) -> ZenohResult<()> {
         if self.z32()? & 1 == 1 {
             match self.z64()? {
                 size @ 0..=255 => self.skip(size)?,
@@ -189,7 +193,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads a key expression.
     #[inline]
-    pub fn expr(&mut self, named: bool, by_sender: bool) -> Parsed<WireExpr<'a>> {
+    pub fn expr(&mut self, named: bool, by_sender: bool) -> ZenohResult<WireExpr<'a>> {
         let scope = self.z16()?;
         let len = if named { self.z16()? } else { 0 };
         let suffix = self.bytes(len.into())?;
@@ -198,7 +202,11 @@ impl<'a> Cursor<'a> {
 
     /// Reads the extensions of a message with this header byte, and calls `visit` with each.
     #[inline]
-    pub fn exts(&mut self, header: u8, mut visit: impl FnMut(Ext<'a>) -> Parsed<()>) -> Parsed<()> {
+    pub fn exts(
+        &mut self,
+        header: u8,
+        mut visit: impl FnMut(Ext<'a>) -> ZenohResult<()>,
+    ) -> ZenohResult<()> {
         let mut more = header & FLAG_Z != 0;
         while more {
             let header = self.u8()?;
@@ -209,7 +217,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads the rest of an extension whose header byte was read.
-    pub fn ext(&mut self, header: u8) -> Parsed<Ext<'a>> {
+    pub fn ext(&mut self, header: u8) -> ZenohResult<Ext<'a>> {
         let body = match header & 0x60 {
             0x00 => ExtBody::Unit,
             0x20 => ExtBody::Z64(self.z64()?),
@@ -248,7 +256,7 @@ pub enum ExtBody<'a> {
     /// An integer.
     Z64(u64),
     /// Bytes.
-    Buf(Cursor<'a>),
+    Buf(ZenohCursor<'a>),
 }
 
 /// A key expression as it is sent: the number of a declared prefix, and a suffix.

@@ -1,7 +1,7 @@
 //! The decoder of one ZMTP connection.
 
 use super::command::{self, SocketType};
-use super::frame::{self, FrameHeader};
+use super::frame::{self, ZmtpFrameHeader};
 use super::greeting::{self, Greeting};
 use super::message::{MessagePart, MessagePattern, MultipartAssembly};
 use crate::connection::frame_without_data;
@@ -89,7 +89,8 @@ impl Connection for ZmtpConnection {
         if greeting::starts_with(head) {
             return greeting::pdu_len(head);
         }
-        FrameHeader::read(head).map_or_else(|why| why, |header| PduLen::Known(header.frame_len()))
+        ZmtpFrameHeader::read(head)
+            .map_or_else(|why| why, |header| PduLen::Known(header.frame_len()))
     }
 
     fn resync(&self, _: Side, head: &[u8]) -> bool {
@@ -110,7 +111,7 @@ impl Connection for ZmtpConnection {
             self.greeting(side, pdu.bytes, out);
             return out.frame(&frame_without_data(range, "greeting", FrameClass::Session));
         }
-        let Ok(header) = FrameHeader::read(pdu.bytes) else {
+        let Ok(header) = ZmtpFrameHeader::read(pdu.bytes) else {
             return out.frame(&frame_without_data(range, "frame", FrameClass::Opaque));
         };
         let body = pdu.bytes.get(header.bytes..).unwrap_or_default();

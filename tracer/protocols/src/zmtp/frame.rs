@@ -26,7 +26,7 @@ const PLAUSIBLE_BYTES: u64 = 64 << 20;
 
 /// A frame's flags and length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FrameHeader {
+pub(super) struct ZmtpFrameHeader {
     flags: u8,
     /// Number of bytes of the header.
     pub bytes: usize,
@@ -34,13 +34,13 @@ pub(super) struct FrameHeader {
     pub body: u64,
 }
 
-impl FrameHeader {
+impl ZmtpFrameHeader {
     /// Reads the header at the front of `head`.
     ///
     /// # Errors
     /// [`PduLen::Need`] if there are too few bytes, [`PduLen::Invalid`] if no frame starts here.
     #[inline]
-    pub fn read(head: &[u8]) -> Result<FrameHeader, PduLen> {
+    pub fn read(head: &[u8]) -> Result<ZmtpFrameHeader, PduLen> {
         let mut reader = Reader::new(head);
         let flags = reader.u8().ok_or(PduLen::Need(SHORT_BYTES))?;
         if flags > COMMAND | LONG || flags == COMMAND | MORE {
@@ -52,7 +52,7 @@ impl FrameHeader {
             (LONG_BYTES, reader.u64_be())
         };
         let body = body.ok_or(PduLen::Need(bytes))?;
-        Ok(FrameHeader { flags, bytes, body })
+        Ok(ZmtpFrameHeader { flags, bytes, body })
     }
 
     /// Bytes of the whole frame.
@@ -74,8 +74,8 @@ impl FrameHeader {
 /// The header of the frame at the front of `head`, if a sender is likely to send it: the length has its shorter form where
 /// possible, and a command has a known name. An empty last part is valid, but it is rejected because runs of zeros are
 /// common.
-pub(super) fn strict(head: &[u8]) -> Option<FrameHeader> {
-    let header = FrameHeader::read(head).ok()?;
+pub(super) fn strict(head: &[u8]) -> Option<ZmtpFrameHeader> {
+    let header = ZmtpFrameHeader::read(head).ok()?;
     let fits = match header.bytes {
         LONG_BYTES => (256..=PLAUSIBLE_BYTES).contains(&header.body),
         _ => header.body > 0 || header.has_more(),
@@ -112,13 +112,14 @@ mod tests {
             (&[6, 0, 0, 0, 0, 0, 0, 0, 1], 9, 1),
             (&[3, 255, 255, 255, 255, 255, 255, 255, 255], 9, u64::MAX),
         ] {
-            let read = FrameHeader::read(bytes).unwrap();
+            let read = ZmtpFrameHeader::read(bytes).unwrap();
             assert_eq!((read.bytes, read.body), (header, body), "{bytes:?}");
             for cut in 1..bytes.len() {
-                assert_eq!(FrameHeader::read(&bytes[..cut]), Err(PduLen::Need(header)));
+                assert_eq!(ZmtpFrameHeader::read(&bytes[..cut]), Err(PduLen::Need(header)));
             }
         }
-        let valid: Vec<u8> = (0..=255).filter(|&b| FrameHeader::read(&[b; 9]).is_ok()).collect();
+        let valid: Vec<u8> =
+            (0..=255).filter(|&b| ZmtpFrameHeader::read(&[b; 9]).is_ok()).collect();
         assert_eq!(valid, [0, 1, 2, 3, 4, 6]);
     }
 }

@@ -18,8 +18,10 @@ mod message;
 mod remedies;
 
 use crate::remedies::Remedies;
-use crate::{Connection, PduLen, PduSignature, Protocol, Recognition, SignatureMatch, Topology};
-use frame::FrameHeader;
+use crate::{
+    Connection, MessageRouting, PduLen, PduSignature, Protocol, Recognition, SignatureMatch,
+};
+use frame::ZmtpFrameHeader;
 use wirelap_events::Saturate;
 use wirelap_events::Transport;
 
@@ -64,8 +66,8 @@ impl Protocol for Zmtp {
     }
 
     /// Messages go directly or through a proxy (XSUB and XPUB, ROUTER and DEALER, PULL and PUSH).
-    fn topology(&self) -> Topology {
-        Topology::Either
+    fn topology(&self) -> MessageRouting {
+        MessageRouting::Either
     }
 
     fn connection(&self, _: Transport) -> Box<dyn Connection> {
@@ -101,7 +103,7 @@ fn middle(head: &[u8]) -> Recognition {
     Recognition::Yes
 }
 
-impl FrameHeader {
+impl ZmtpFrameHeader {
     /// The bytes after a frame; `None` if its end was not captured.
     fn after<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let len = usize::try_from(self.frame_len()).ok()?;
@@ -115,7 +117,7 @@ fn match_signature(head: &[u8]) -> SignatureMatch {
     const COMMAND_BITS: u32 = 40;
     const LONG_BITS: u32 = 30;
     const SHORT_BITS: u32 = 6;
-    let header = match FrameHeader::read(head) {
+    let header = match ZmtpFrameHeader::read(head) {
         Ok(header) => header,
         Err(PduLen::Need(_)) => return SignatureMatch::Short,
         Err(_) => return SignatureMatch::No,

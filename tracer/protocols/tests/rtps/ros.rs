@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wirelap_events::{ByteRange, Frame, Offset, Transport};
-use wirelap_protocols::ros2::{DdsEndpoint, Guid, RosFact};
+use wirelap_protocols::ros2::{DdsEndpoint, EndpointGuid, RosFact};
 use wirelap_protocols::rtps::PROTOCOL;
 use wirelap_protocols::{FrameNote, FrameSink, Pdu, Protocol, Side};
 use wirelap_test_support::committed::of_protocols;
@@ -11,8 +11,8 @@ use wirelap_test_support::pcap::{packets, read};
 /// Facts that discovery told.
 #[derive(Default)]
 struct Facts {
-    endpoints: HashMap<Guid, DdsEndpoint>,
-    nodes: BTreeMap<String, BTreeSet<Guid>>,
+    endpoints: HashMap<EndpointGuid, DdsEndpoint>,
+    nodes: BTreeMap<String, BTreeSet<EndpointGuid>>,
 }
 
 impl FrameSink for Facts {
@@ -37,7 +37,7 @@ fn nodes() -> Vec<(String, Vec<String>)> {
         connection.pdu(Side::A, Pdu { range, bytes: &packet.payload }, &mut facts);
     }
     let Facts { endpoints, nodes } = facts;
-    let of = |(node, guids): (String, BTreeSet<Guid>)| {
+    let of = |(node, guids): (String, BTreeSet<EndpointGuid>)| {
         let shown = guids.iter().filter_map(|guid| {
             let DdsEndpoint { name, serves, .. } = endpoints.get(guid)?;
             let end = if *serves { "<" } else { ">" };

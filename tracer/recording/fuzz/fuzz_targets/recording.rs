@@ -3,12 +3,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use wirelap_recording::{Encoder, Recording, Section, Settings, Shown};
+use wirelap_recording::{Encoder, EncoderSettings, Recording, SectionHeader, ShownSightings};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(mut recording) = Recording::new(bytes) else { return };
-    let settings = Settings { shown: Shown::All, payload: true };
-    let mut encoder = Encoder::new(Section::default(), settings, Box::new(|_, _| None));
+    let settings = EncoderSettings { shown: ShownSightings::All, payload: true };
+    let mut encoder = Encoder::new(SectionHeader::default(), settings, Box::new(|_, _| None));
     let mut said = Vec::new();
     while let Some(entry) = recording.next() {
         encoder.entry(&entry);

@@ -1,6 +1,6 @@
 //! Difference between two clocks, from the times at which each saw the same packets.
 
-use super::hull::{Point, lower, upper};
+use super::hull::{HullPoint, lower, upper};
 use wirelap_events::Nanos;
 
 /// Rates differ by less: 1000 ppm. Quartz is within 100, and `adjtimex` slews by 500 at most.
@@ -133,7 +133,7 @@ fn tick(samples: &[Sample]) -> f64 {
 
 /// A line through the middle of the band, and how wide the band is there.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct BandLine {
     /// Slope, in nanoseconds a second.
     drift: f64,
     /// Height at the first sample, in nanoseconds.
@@ -145,13 +145,13 @@ struct Line {
 /// The points above the line, which are from the first host, and those below it.
 struct Band {
     /// Points from the first host.
-    there: Vec<Point>,
+    there: Vec<HullPoint>,
     /// Points from the second host.
-    back: Vec<Point>,
+    back: Vec<HullPoint>,
     /// The points from the first host that a line below them can touch.
-    above: Vec<Point>,
+    above: Vec<HullPoint>,
     /// The points from the second host that a line above them can touch.
-    below: Vec<Point>,
+    below: Vec<HullPoint>,
 }
 
 impl Band {
@@ -174,16 +174,16 @@ impl Band {
     }
 
     /// The line of a drift.
-    fn line(&self, drift: f64) -> Line {
-        let level = |point: &Point| point.1 - drift * point.0;
+    fn line(&self, drift: f64) -> BandLine {
+        let level = |point: &HullPoint| point.1 - drift * point.0;
         let above = self.above.iter().map(level).fold(f64::INFINITY, f64::min);
         let below = self.below.iter().map(level).fold(f64::NEG_INFINITY, f64::max);
-        Line { drift, middle: f64::midpoint(above, below), width: above - below }
+        BandLine { drift, middle: f64::midpoint(above, below), width: above - below }
     }
 
     /// The line around which the band is the widest. A wrong drift runs into one of its sides: the width is
     /// concave in the drift.
-    fn steepest(&self) -> Line {
+    fn steepest(&self) -> BandLine {
         let (mut from, mut to) = (-FASTEST, FASTEST);
         for _ in 0..200 {
             let third = (to - from) / 3.0;
@@ -197,9 +197,9 @@ impl Band {
     }
 
     /// Leaves out the points that the line touches.
-    fn drop_touching(&mut self, line: Line) {
+    fn drop_touching(&mut self, line: BandLine) {
         let half = line.width / 2.0;
-        let level = |point: &Point| point.1 - line.drift * point.0 - line.middle;
+        let level = |point: &HullPoint| point.1 - line.drift * point.0 - line.middle;
         let near = |value: f64, of: f64| (value - of).abs() < 0.5;
         self.there.retain(|point| !near(level(point), half));
         self.back.retain(|point| !near(level(point), -half));
@@ -207,8 +207,8 @@ impl Band {
     }
 
     /// Error of the line's middle by chance: by what the shortest delays of most parts are above the shortest of all.
-    fn within(&self, line: Line) -> f64 {
-        let above = |point: &Point| point.1 - line.drift * point.0;
+    fn within(&self, line: BandLine) -> f64 {
+        let above = |point: &HullPoint| point.1 - line.drift * point.0;
         let excess = [excess(&self.there, above), excess(&self.back, |point| -above(point))];
         match excess {
             [Some(there), Some(back)] => f64::midpoint(there, back),
@@ -218,10 +218,10 @@ impl Band {
 }
 
 /// By how much the least of three quarters of the parts are above the least of all; `None` if there are too few.
-fn excess(points: &[Point], level: impl Fn(&Point) -> f64) -> Option<f64> {
+fn excess(points: &[HullPoint], level: impl Fn(&HullPoint) -> f64) -> Option<f64> {
     let count = (points.len() / (2 * MIN_SAMPLES)).clamp(1, MAX_PARTS);
     let parts = points.chunks(points.len().div_ceil(count).max(1));
-    let least = |part: &[Point]| part.iter().map(&level).fold(f64::INFINITY, f64::min);
+    let least = |part: &[HullPoint]| part.iter().map(&level).fold(f64::INFINITY, f64::min);
     let enough = parts.filter(|part| part.len() >= MIN_SAMPLES);
     let mut least: Vec<f64> = enough.map(least).collect();
     least.sort_unstable_by(f64::total_cmp);

@@ -1,7 +1,7 @@
 //! The packets that two captures have in common.
 
 use super::clocks::Sample;
-use super::survey::{Addresses, Sighting, Survey};
+use super::survey::{AddressNumbers, Sighting, Survey};
 use rustc_hash::FxHashMap;
 use std::net::IpAddr;
 use wirelap_events::{Nanos, Saturate, Total};
@@ -40,7 +40,7 @@ pub struct Sides {
 
 /// One packet in both captures.
 #[derive(Clone, Copy, Debug)]
-struct Pair {
+struct PacketPair {
     at: Nanos,
     /// By how much the second capture's time is later.
     later: i64,
@@ -51,7 +51,7 @@ struct Pair {
 }
 
 /// The packets that two captures have in common.
-pub fn common(first: &mut Survey, second: &mut Survey, addresses: &Addresses) -> Common {
+pub fn common(first: &mut Survey, second: &mut Survey, addresses: &AddressNumbers) -> Common {
     let zeros = first.zeros.max(second.zeros);
     first.thin(zeros);
     second.thin(zeros);
@@ -62,13 +62,13 @@ pub fn common(first: &mut Survey, second: &mut Survey, addresses: &Addresses) ->
     pairs.sort_unstable_by_key(|pair| (pair.at, pair.later));
     let (of_first, of_second) = hosts(&pairs);
     let is_from_first =
-        |pair: &Pair| match (of_first.contains(&pair.from), of_second.contains(&pair.from)) {
+        |pair: &PacketPair| match (of_first.contains(&pair.from), of_second.contains(&pair.from)) {
             (true, false) => Some(true),
             (false, true) => Some(false),
             _ => None,
         };
-    let sample = |pair: &Pair| {
-        let Pair { at, later, .. } = *pair;
+    let sample = |pair: &PacketPair| {
+        let PacketPair { at, later, .. } = *pair;
         Some(Sample { at, later, from_first: is_from_first(pair)? })
     };
     let samples: Vec<Sample> = pairs.iter().filter_map(sample).collect();
@@ -90,13 +90,13 @@ pub fn common(first: &mut Survey, second: &mut Survey, addresses: &Addresses) ->
     Common::Packets { samples, sides: [sides(&of_first, &of_second), sides(&near, &far)] }
 }
 
-fn pairs(first: &Survey, second: &Survey) -> Vec<Pair> {
+fn pairs(first: &Survey, second: &Survey) -> Vec<PacketPair> {
     let pair = |(token, seen): (&u64, &Sighting)| {
         let other = second.seen.get(token).filter(|other| !other.repeated && !seen.repeated)?;
         let later =
             i64::try_from(i128::from(other.at.0).saturating_sub(i128::from(seen.at.0))).ok()?;
         let in_second = (other.from, other.to);
-        Some(Pair { at: seen.at, later, from: seen.from, to: seen.to, in_second })
+        Some(PacketPair { at: seen.at, later, from: seen.from, to: seen.to, in_second })
     };
     first.seen.iter().filter_map(pair).collect()
 }
@@ -117,7 +117,7 @@ fn comparable(first: &Survey, second: &Survey) -> usize {
 
 /// The addresses of the first host and of the second, of those that talk to each other. What the first sends comes later by the
 /// second's clock than what the second sends at about the same time, as both take time.
-fn hosts(pairs: &[Pair]) -> (Vec<u32>, Vec<u32>) {
+fn hosts(pairs: &[PacketPair]) -> (Vec<u32>, Vec<u32>) {
     let mut last = FxHashMap::<(u32, u32), i64>::default();
     // By the lower and the higher number of two addresses: above 0 if the lower is rather the first host's.
     let mut votes = FxHashMap::<(u32, u32), i64>::default();

@@ -1,11 +1,11 @@
 //! Convex hulls: of all points over time, those that a line from below, or from above, can touch.
 
 /// A point: time, and what is measured.
-pub type Point = (f64, f64);
+pub type HullPoint = (f64, f64);
 
 /// The lower hull of points in order of time (Andrew's monotone chain).
-pub fn lower(points: impl IntoIterator<Item = Point>) -> Vec<Point> {
-    let mut hull: Vec<Point> = Vec::new();
+pub fn lower(points: impl IntoIterator<Item = HullPoint>) -> Vec<HullPoint> {
+    let mut hull: Vec<HullPoint> = Vec::new();
     for point in points {
         while let [.., before, last] = hull[..]
             && turns_right(before, last, point)
@@ -18,13 +18,13 @@ pub fn lower(points: impl IntoIterator<Item = Point>) -> Vec<Point> {
 }
 
 /// The upper hull.
-pub fn upper(points: impl IntoIterator<Item = Point>) -> Vec<Point> {
+pub fn upper(points: impl IntoIterator<Item = HullPoint>) -> Vec<HullPoint> {
     let mirrored = lower(points.into_iter().map(|(x, y)| (x, -y)));
     mirrored.into_iter().map(|(x, y)| (x, -y)).collect()
 }
 
 /// True if the way over `b` turns right, or goes straight on.
-fn turns_right(a: Point, b: Point, c: Point) -> bool {
+fn turns_right(a: HullPoint, b: HullPoint, c: HullPoint) -> bool {
     (b.0 - a.0) * (c.1 - a.1) - (b.1 - a.1) * (c.0 - a.0) <= 0.0
 }
 

@@ -2,8 +2,8 @@
 
 use super::renumber::Renumbering;
 use super::retime::retime;
-use super::tree::Chain;
-use crate::read::{Peek, Recording, Wanted};
+use super::tree::ClockChain;
+use crate::read::{Peek, Recording, WantedEntries};
 use crate::record::Entry;
 use rustc_hash::FxHashSet;
 use std::io::Read;
@@ -12,7 +12,7 @@ use wirelap_events::{Body, Event, Nanos, PacketHook, TaskId};
 
 /// Kind of events that is put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum MergedEvents {
     /// Everything: all are recordings of wirelap's.
     Everything,
     /// Packets alone, as at least one has nothing else.
@@ -22,9 +22,9 @@ pub enum What {
 /// Makes one capture's events different from the others', and puts them in order.
 #[derive(Clone, Debug)]
 pub struct Placing {
-    chain: Chain,
+    chain: ClockChain,
     numbers: Renumbering,
-    what: What,
+    what: MergedEvents,
     mine: FxHashSet<IpAddr>,
     others: FxHashSet<IpAddr>,
 }
@@ -32,9 +32,9 @@ pub struct Placing {
 impl Placing {
     /// A capture of the `host`th host, 1 for the first, with its addresses and those of all other hosts.
     pub fn new(
-        chain: Chain,
+        chain: ClockChain,
         host: u8,
-        what: What,
+        what: MergedEvents,
         mine: FxHashSet<IpAddr>,
         others: FxHashSet<IpAddr>,
     ) -> Placing {
@@ -63,7 +63,7 @@ impl Placing {
 }
 
 /// One of the captures.
-struct Source<'r, 'p, R> {
+struct MergeSource<'r, 'p, R> {
     peek: Peek<'r, R>,
     placing: &'p Placing,
     /// The time of the last entry that had one.
@@ -71,14 +71,14 @@ struct Source<'r, 'p, R> {
     is_over: bool,
 }
 
-impl<'r, 'p, R: Read> Source<'r, 'p, R> {
+impl<'r, 'p, R: Read> MergeSource<'r, 'p, R> {
     fn new(recording: &'r mut Recording<R>, placing: &'p Placing) -> Self {
         let wanted = match placing.what {
-            What::Everything => Wanted::AllButTicks,
-            What::Packets => Wanted::Packets,
+            MergedEvents::Everything => WantedEntries::AllButTicks,
+            MergedEvents::Packets => WantedEntries::Packets,
         };
         let peek = Peek::new(recording, wanted);
-        let mut source = Source { peek, placing, at: Nanos(0), is_over: false };
+        let mut source = MergeSource { peek, placing, at: Nanos(0), is_over: false };
         source.advance();
         source
     }
@@ -99,7 +99,7 @@ impl<'r, 'p, R: Read> Source<'r, 'p, R> {
         let mut entry = self.peek.entry()?;
         if let Entry::Event(event) | Entry::Known(event) = &mut entry {
             self.placing.place(event, wall);
-            if self.placing.what == What::Packets {
+            if self.placing.what == MergedEvents::Packets {
                 self.placing.packet(event, is_own);
             }
         }
@@ -117,7 +117,8 @@ pub fn merge<R: Read, E>(
     mut out: impl FnMut(usize, &Entry<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let pairs = recordings.iter_mut().zip(placings);
-    let mut sources: Vec<_> = pairs.map(|(file, placing)| Source::new(file, placing)).collect();
+    let mut sources: Vec<_> =
+        pairs.map(|(file, placing)| MergeSource::new(file, placing)).collect();
     loop {
         let open = sources.iter_mut().enumerate().filter(|(_, source)| !source.is_over);
         let Some((index, source)) = open.min_by_key(|(_, source)| source.at) else { return Ok(()) };

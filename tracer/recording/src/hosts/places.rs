@@ -1,8 +1,8 @@
 //! Places addresses on hosts, and tells which captures are parts of one.
 
 use super::common::Sides;
-use super::survey::{Addresses, Survey};
-use super::tree::Link;
+use super::survey::{AddressNumbers, Survey};
+use super::tree::ClockLink;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::net::IpAddr;
 use wirelap_events::Nanos;
@@ -14,7 +14,7 @@ const GAP: Nanos = Nanos::from_millis(1_000);
 /// side of the one that had it first. An address that is on the one side against one capture and on the other side against
 /// another is beyond both: this host passes on what it sends.
 #[derive(Debug, Default)]
-pub struct Places {
+pub struct HostAddresses {
     /// By capture: addresses on its side.
     near: FxHashMap<usize, FxHashSet<IpAddr>>,
     /// Addresses on the side of another.
@@ -23,7 +23,7 @@ pub struct Places {
     pairs: FxHashSet<[usize; 2]>,
 }
 
-impl Places {
+impl HostAddresses {
     /// Two captures, and the addresses that each has on its own side and on the other's.
     pub fn add(&mut self, files: [usize; 2], sides: [Sides; 2]) {
         let [a, b] = files;
@@ -45,7 +45,12 @@ impl Places {
 
     /// The capture that another one goes on from, or goes before: they are next to each other in time, have no packet in
     /// common, and are of a host with the same address.
-    pub fn part(&self, surveys: &[Survey], of: usize, addresses: &Addresses) -> Option<Link> {
+    pub fn part(
+        &self,
+        surveys: &[Survey],
+        of: usize,
+        addresses: &AddressNumbers,
+    ) -> Option<ClockLink> {
         let this = surveys.get(of)?;
         let mut common: Vec<IpAddr> = self.of(&[of]).into_iter().collect();
         if common.is_empty() {
@@ -61,7 +66,7 @@ impl Places {
         };
         let others = surveys.iter().enumerate().filter(is_part);
         let (other, _) = others.min_by_key(|(_, survey)| this.apart(survey))?;
-        Some(Link { files: [other, of], clocks: None })
+        Some(ClockLink { files: [other, of], clocks: None })
     }
 }
 
@@ -80,7 +85,7 @@ mod tests {
 
     #[test]
     fn what_a_router_passes_on_is_not_its_own() {
-        let mut places = Places::default();
+        let mut places = HostAddresses::default();
         // The client's capture, the router's, the server's.
         places.add([0, 1], sides(1, 9));
         places.add([1, 2], sides(1, 9));
@@ -91,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_broker_in_the_middle_has_its_own() {
-        let mut places = Places::default();
+        let mut places = HostAddresses::default();
         places.add([0, 1], sides(1, 9));
         places.add([1, 2], sides(9, 2));
         let of = |file| places.of(&[file]).into_iter().collect::<Vec<_>>();

@@ -21,11 +21,11 @@ const MAX_ADDRESSES: usize = 65_536;
 
 /// Addresses by number, the same numbers for both captures.
 #[derive(Debug, Default)]
-pub struct Addresses {
+pub struct AddressNumbers {
     numbers: FxHashMap<IpAddr, u32>,
 }
 
-impl Addresses {
+impl AddressNumbers {
     fn number(&mut self, address: IpAddr) -> Option<u32> {
         let next = u32::try_from(self.numbers.len()).ok()?;
         if self.numbers.len() >= MAX_ADDRESSES {
@@ -72,7 +72,7 @@ impl Survey {
     }
 
     /// Takes a packet in.
-    pub fn add(&mut self, event: &Event<'_>, packet: &Packet<'_>, addresses: &mut Addresses) {
+    pub fn add(&mut self, event: &Event<'_>, packet: &Packet<'_>, addresses: &mut AddressNumbers) {
         let (first, last) = self.span.unwrap_or((event.at, event.at));
         self.span = Some((first.min(event.at), last.max(event.at)));
         let Some(token) = token(packet).filter(|token| self.keeps(*token)) else { return };

@@ -14,28 +14,28 @@ use wirelap_events::Nanos;
 
 /// Two captures whose clocks can be compared.
 #[derive(Clone, Copy, Debug)]
-pub struct Link {
+pub struct ClockLink {
     /// Numbers of the two captures.
     pub files: [usize; 2],
     /// The second one's clock against the first one's; `None` if both are parts of one capture, and so of one clock.
     pub clocks: Option<Clocks>,
 }
 
-impl Link {
+impl ClockLink {
     /// Largest error of the link; 0 for parts of one capture.
     fn at_most(&self) -> Nanos {
         self.clocks.map_or(Nanos(0), |clocks| clocks.at_most)
     }
 
-    fn reversed(self) -> Link {
+    fn reversed(self) -> ClockLink {
         let [a, b] = self.files;
-        Link { files: [b, a], clocks: self.clocks.map(Clocks::reversed) }
+        ClockLink { files: [b, a], clocks: self.clocks.map(Clocks::reversed) }
     }
 }
 
 /// Steps from one capture's clock to that of the first capture.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Chain {
+pub struct ClockChain {
     /// From this capture's clock to the first one's.
     steps: Vec<Clocks>,
     /// The captures whose clocks are in between.
@@ -44,7 +44,7 @@ pub struct Chain {
     pub part_of: Option<usize>,
 }
 
-impl Chain {
+impl ClockChain {
     /// A time of this capture, by the first one's clock.
     pub fn to_first(&self, at: Nanos) -> Nanos {
         self.steps.iter().fold(at, |at, clocks| clocks.to_first(at))
@@ -74,10 +74,10 @@ impl Chain {
 }
 
 /// The chain of each of so many captures, if links lead there from the first.
-pub fn tree(files: usize, links: &[Link]) -> Vec<Option<Chain>> {
-    let mut chains: Vec<Option<Chain>> = vec![None; files];
+pub fn tree(files: usize, links: &[ClockLink]) -> Vec<Option<ClockChain>> {
+    let mut chains: Vec<Option<ClockChain>> = vec![None; files];
     if let Some(first) = chains.first_mut() {
-        *first = Some(Chain::default());
+        *first = Some(ClockChain::default());
     }
     while let Some((chain, file)) = nearest(&chains, links) {
         chains[file] = Some(chain);
@@ -86,14 +86,14 @@ pub fn tree(files: usize, links: &[Link]) -> Vec<Option<Chain>> {
 }
 
 /// The capture that is next to those that are joined already.
-fn nearest(chains: &[Option<Chain>], links: &[Link]) -> Option<(Chain, usize)> {
+fn nearest(chains: &[Option<ClockChain>], links: &[ClockLink]) -> Option<(ClockChain, usize)> {
     let chain_of = |file: usize| chains.get(file).and_then(Option::as_ref);
     let both_ways = links.iter().flat_map(|&link| [link, link.reversed()]);
     let outward = both_ways.filter(|link| {
         let [from, to] = link.files;
         chain_of(from).is_some() && chain_of(to).is_none() && to < chains.len()
     });
-    let link = outward.min_by_key(Link::at_most)?;
+    let link = outward.min_by_key(ClockLink::at_most)?;
     let [from, to] = link.files;
     let before = chain_of(from)?;
     let mut chain = before.clone();
@@ -128,8 +128,8 @@ mod tests {
         }
     }
 
-    fn link(files: [usize; 2], offset: i64, at_most: u64) -> Link {
-        Link { files, clocks: Some(clocks(offset, at_most)) }
+    fn link(files: [usize; 2], offset: i64, at_most: u64) -> ClockLink {
+        ClockLink { files, clocks: Some(clocks(offset, at_most)) }
     }
 
     #[test]
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn parts_of_a_capture_have_its_clock() {
-        let links = [link([0, 1], 500, 10), Link { files: [2, 1], clocks: None }];
+        let links = [link([0, 1], 500, 10), ClockLink { files: [2, 1], clocks: None }];
         let chains = tree(4, &links);
         let part = chains[2].as_ref().unwrap();
         assert_eq!((part.part_of, part.to_first(Nanos(2_000))), (Some(1), Nanos(1_500)));

@@ -10,7 +10,7 @@ const TOPIC: usize = 256;
 
 /// Middleware and broker that a message travelled with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Row {
+pub struct MessageRow {
     /// The middleware, as the report calls it.
     pub middleware: String,
     /// The broker, as the report calls it.
@@ -19,7 +19,7 @@ pub struct Row {
 
 /// One end of a leg, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct End {
+pub struct LegEnd {
     /// The process; 0 if it is not known.
     pub pid: Pid,
     /// The thread; 0 if it is not known.
@@ -52,7 +52,7 @@ impl MessageStatus {
 
 /// Segment in which a message lost more time than a typical message of its row, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DelayCause {
+pub struct LegDelay {
     /// The cause: the verdict's name.
     pub cause: &'static str,
     /// The leg, 0 for the first.
@@ -69,7 +69,7 @@ pub struct MessageLeg {
     /// The message.
     pub message: MessageId,
     /// Middleware and broker that the message travelled with.
-    pub row: Arc<Row>,
+    pub row: Arc<MessageRow>,
     /// The message's topic; empty if it has none, or that is not known.
     pub topic: Arc<[u8]>,
     /// Bytes of the message's payload.
@@ -89,13 +89,13 @@ pub struct MessageLeg {
     /// Time of the message in each segment of this leg; the dwell before the leg included.
     pub segments: Segments,
     /// Process and thread that sent the message on this leg.
-    pub sender: End,
+    pub sender: LegEnd,
     /// Process and thread that read the message on this leg.
-    pub reader: End,
+    pub reader: LegEnd,
     /// From the first leg's send to the last leg's read.
     pub one_way: Option<Nanos>,
     /// Cause of the message's delay; `None` if nothing held it up.
-    pub delay_cause: Option<DelayCause>,
+    pub delay_cause: Option<LegDelay>,
     /// Leg, 0 for the first, and stage at which the message was seen last; `None` if it was seen to be delivered.
     pub last_seen: Option<(u8, Stage)>,
     /// Number of deliveries that this leg is a part of.

@@ -13,4 +13,4 @@ pub(crate) mod option;
 pub(crate) mod sentence;
 
 pub(crate) use in_packet::LegInPacket;
-pub use leg::{DelayCause, End, MessageLeg, MessageSink, MessageStatus, Row};
+pub use leg::{LegDelay, LegEnd, MessageLeg, MessageRow, MessageSink, MessageStatus};

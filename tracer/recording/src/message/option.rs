@@ -3,7 +3,7 @@
 use super::in_packet::LegInPacket;
 use crate::pcapng::ByteOrder;
 use crate::pcapng::custom::{ENTERPRISE, MESSAGE_TAG};
-use crate::wire::{Signed, Wire, put_unsigned};
+use crate::wire::{Signed, WireValue, put_unsigned};
 use wirelap_events::Stage;
 
 /// In place of a queue's number, which has 16 bits, if it is not known.

@@ -2,7 +2,7 @@
 //! docs/recording.md; `dissectors/wirelap.lua` reads it.
 
 use super::in_packet::LegInPacket;
-use super::leg::{DelayCause, End, MessageStatus};
+use super::leg::{LegDelay, LegEnd, MessageStatus};
 use std::fmt::{self, Write};
 use wirelap_events::human::is_unsafe;
 use wirelap_events::{Pid, Tid};
@@ -46,7 +46,7 @@ impl fmt::Display for LegInPacket<'_> {
         if let Some(queue) = self.queue {
             write!(f, "; queue {queue}")?;
         }
-        if let Some(DelayCause { cause, leg, segment, time }) = leg.delay_cause {
+        if let Some(LegDelay { cause, leg, segment, time }) = leg.delay_cause {
             let (leg, segment) = (leg.saturating_add(1), segment.name());
             write!(f, "; held up by {cause} in leg {leg} {segment} for {} ns", time.0)?;
         }
@@ -110,7 +110,7 @@ impl LegInPacket<'_> {
     }
 }
 
-fn end(f: &mut fmt::Formatter<'_>, what: &str, end: &End) -> fmt::Result {
+fn end(f: &mut fmt::Formatter<'_>, what: &str, end: &LegEnd) -> fmt::Result {
     if (end.pid, end.tid) == (Pid(0), Tid(0)) {
         return Ok(());
     }

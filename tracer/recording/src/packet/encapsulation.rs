@@ -9,12 +9,12 @@
 //! | PPP | `PPPoE`, L2TP, PPTP, link types of its own | RFC 1661, RFC 1662 |
 //! | Ethernet in GRE and Geneve | `EtherType` 0x6558 | RFC 1701 |
 
-use super::unreadable::Unreadable;
+use super::unreadable::UnreadablePacket;
 use crate::wire::Bytes;
 
 /// The next header of a packet.
 #[derive(Clone, Copy)]
-pub enum Header {
+pub enum NextHeader {
     /// An Ethernet frame.
     Frame,
     /// An `EtherType`, and what it says.
@@ -31,49 +31,51 @@ pub enum Header {
 ///
 /// # Errors
 /// They do not lead to IP, or were not captured as a whole.
-pub fn skip(from: &mut Bytes<'_>, mut next: Header) -> Result<(), Unreadable> {
+pub fn skip(from: &mut Bytes<'_>, mut next: NextHeader) -> Result<(), UnreadablePacket> {
     loop {
         // Each of these takes two bytes and more, so that the loop ends.
         next = match next {
-            Header::Ip => return Ok(()),
-            Header::Frame => {
-                from.take(12).ok_or(Unreadable::Cut)?;
-                Header::EtherType
+            NextHeader::Ip => return Ok(()),
+            NextHeader::Frame => {
+                from.take(12).ok_or(UnreadablePacket::Cut)?;
+                NextHeader::EtherType
             }
-            Header::EtherType => match u16::from_be_bytes(from.array().ok_or(Unreadable::Cut)?) {
-                0x8100 | 0x88A8 | 0x9100 => {
-                    from.take(2).ok_or(Unreadable::Cut)?;
-                    Header::EtherType
+            NextHeader::EtherType => {
+                match u16::from_be_bytes(from.array().ok_or(UnreadablePacket::Cut)?) {
+                    0x8100 | 0x88A8 | 0x9100 => {
+                        from.take(2).ok_or(UnreadablePacket::Cut)?;
+                        NextHeader::EtherType
+                    }
+                    0x8864 => {
+                        from.take(6).ok_or(UnreadablePacket::Cut)?;
+                        NextHeader::Ppp
+                    }
+                    ..=1500 => {
+                        let llc = from.array().ok_or(UnreadablePacket::Cut)?;
+                        snap(llc).ok_or(UnreadablePacket::Protocol)?
+                    }
+                    kind => ether_type(kind).ok_or(UnreadablePacket::Protocol)?,
                 }
-                0x8864 => {
-                    from.take(6).ok_or(Unreadable::Cut)?;
-                    Header::Ppp
-                }
-                ..=1500 => {
-                    let llc = from.array().ok_or(Unreadable::Cut)?;
-                    snap(llc).ok_or(Unreadable::Protocol)?
-                }
-                kind => ether_type(kind).ok_or(Unreadable::Protocol)?,
-            },
-            Header::Mpls => mpls(from)?,
-            Header::Ppp => ppp(from)?,
+            }
+            NextHeader::Mpls => mpls(from)?,
+            NextHeader::Ppp => ppp(from)?,
         }
     }
 }
 
 /// The header that an `EtherType` announces outside of Ethernet frames, which tags and lengths do not belong to.
-pub fn ether_type(kind: u16) -> Option<Header> {
+pub fn ether_type(kind: u16) -> Option<NextHeader> {
     match kind {
-        0x0800 | 0x86DD => Some(Header::Ip),
-        0x8847 | 0x8848 => Some(Header::Mpls),
-        0x6558 => Some(Header::Frame),
+        0x0800 | 0x86DD => Some(NextHeader::Ip),
+        0x8847 | 0x8848 => Some(NextHeader::Mpls),
+        0x6558 => Some(NextHeader::Frame),
         _ => None,
     }
 }
 
 /// Both SAPs are SNAP's, an unnumbered frame, and the organization is that of `EtherType`s.
-fn snap(llc: [u8; 6]) -> Option<Header> {
-    (llc == [0xAA, 0xAA, 3, 0, 0, 0]).then_some(Header::EtherType)
+fn snap(llc: [u8; 6]) -> Option<NextHeader> {
+    (llc == [0xAA, 0xAA, 3, 0, 0, 0]).then_some(NextHeader::EtherType)
 }
 
 /// ```text
@@ -85,30 +87,30 @@ fn snap(llc: [u8; 6]) -> Option<Header> {
 /// ```
 /// No field says what is below the last label: the first four bits are IP's version, or 0 in the control word of a pseudowire, or
 /// part of an Ethernet address.
-fn mpls(from: &mut Bytes<'_>) -> Result<Header, Unreadable> {
-    while from.array::<4>().ok_or(Unreadable::Cut)?[2] & 1 == 0 {}
-    match from.0.first().ok_or(Unreadable::Cut)? >> 4 {
-        4 | 6 => Ok(Header::Ip),
-        0 => from.take(4).map(|_| Header::Frame).ok_or(Unreadable::Cut),
-        _ => Ok(Header::Frame),
+fn mpls(from: &mut Bytes<'_>) -> Result<NextHeader, UnreadablePacket> {
+    while from.array::<4>().ok_or(UnreadablePacket::Cut)?[2] & 1 == 0 {}
+    match from.0.first().ok_or(UnreadablePacket::Cut)? >> 4 {
+        4 | 6 => Ok(NextHeader::Ip),
+        0 => from.take(4).map(|_| NextHeader::Frame).ok_or(UnreadablePacket::Cut),
+        _ => Ok(NextHeader::Frame),
     }
 }
 
 /// Address and control field, and the first byte of the protocol if that is 0, may be left out (RFC 1661 §6.5, §6.6).
-fn ppp(from: &mut Bytes<'_>) -> Result<Header, Unreadable> {
+fn ppp(from: &mut Bytes<'_>) -> Result<NextHeader, UnreadablePacket> {
     let mut high = take_byte(from)?;
     if high == 0xFF {
-        from.take(1).ok_or(Unreadable::Cut)?;
+        from.take(1).ok_or(UnreadablePacket::Cut)?;
         high = take_byte(from)?;
     }
     let protocol = if high & 1 == 1 { [0, high] } else { [high, take_byte(from)?] };
     match protocol {
-        [0, 0x21 | 0x57] => Ok(Header::Ip),
-        [2, 0x81 | 0x83] => Ok(Header::Mpls),
-        _ => Err(Unreadable::Protocol),
+        [0, 0x21 | 0x57] => Ok(NextHeader::Ip),
+        [2, 0x81 | 0x83] => Ok(NextHeader::Mpls),
+        _ => Err(UnreadablePacket::Protocol),
     }
 }
 
-fn take_byte(from: &mut Bytes<'_>) -> Result<u8, Unreadable> {
-    from.array().map(|[byte]| byte).ok_or(Unreadable::Cut)
+fn take_byte(from: &mut Bytes<'_>) -> Result<u8, UnreadablePacket> {
+    from.array().map(|[byte]| byte).ok_or(UnreadablePacket::Cut)
 }

@@ -82,7 +82,7 @@ pub struct WholeDatagram {
 
 /// A part that has come: where it is, and up to where it was captured.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct ArrivedPart {
     start: u32,
     end: u32,
     captured: u32,
@@ -90,21 +90,21 @@ struct Part {
 
 /// The parts that have come of a datagram.
 #[derive(Debug)]
-struct Parts {
+struct PartialDatagram {
     number: u64,
     /// Times at which the first and the last part came.
     came: (Nanos, Nanos),
     bytes: Vec<u8>,
     /// In order, with holes between them.
-    arrived: Vec<Part>,
+    arrived: Vec<ArrivedPart>,
     /// Length of the datagram, once its last part has come.
     end: Option<u32>,
     wire_bytes: u32,
-    state: State,
+    state: PartialState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum PartialState {
     Open,
     /// Parts overlap.
     Refused,
@@ -112,14 +112,22 @@ enum State {
     Whole,
 }
 
-impl Parts {
-    fn new(number: u64, came: (Nanos, Nanos)) -> Parts {
+impl PartialDatagram {
+    fn new(number: u64, came: (Nanos, Nanos)) -> PartialDatagram {
         let (bytes, arrived) = (Vec::new(), Vec::new());
-        Parts { number, came, bytes, arrived, end: None, wire_bytes: 0, state: State::Open }
+        PartialDatagram {
+            number,
+            came,
+            bytes,
+            arrived,
+            end: None,
+            wire_bytes: 0,
+            state: PartialState::Open,
+        }
     }
 
     fn memory(&self) -> usize {
-        self.bytes.len().saturating_add(self.arrived.len().saturating_mul(size_of::<Part>()))
+        self.bytes.len().saturating_add(self.arrived.len().saturating_mul(size_of::<ArrivedPart>()))
     }
 
     /// Adds a part, of which these bytes were captured.
@@ -150,11 +158,14 @@ impl Parts {
             place.copy_from_slice(captured);
         }
         let captured = start.saturating_add(u32::try_from(captured.len()).unwrap_or(u32::MAX));
-        self.arrived.insert(index, Part { start, end, captured });
+        self.arrived.insert(index, ArrivedPart { start, end, captured });
     }
 
     fn refuse(&mut self) {
-        *self = Parts { state: State::Refused, ..Parts::new(self.number, self.came) };
+        *self = PartialDatagram {
+            state: PartialState::Refused,
+            ..PartialDatagram::new(self.number, self.came)
+        };
     }
 
     /// The datagram's length, if all of it is there.
@@ -179,7 +190,7 @@ impl Parts {
 
 /// Datagrams that are not whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Incomplete {
+pub struct IncompleteDatagrams {
     /// Those whose first part, with the ports, has come.
     pub with_ports: u64,
     /// All others.
@@ -189,14 +200,14 @@ pub struct Incomplete {
 /// Puts fragments together, in any order.
 #[derive(Debug, Default)]
 pub struct FragmentTable {
-    known: HashMap<(FragmentPlace, FragmentedDatagram), Parts>,
+    known: HashMap<(FragmentPlace, FragmentedDatagram), PartialDatagram>,
     /// The datagrams in the order in which they were begun.
     order: VecDeque<(Nanos, u64, (FragmentPlace, FragmentedDatagram))>,
     bytes: usize,
     next: u64,
     /// Time of the capture's beginning.
     begins: Nanos,
-    incomplete: Incomplete,
+    incomplete: IncompleteDatagrams,
 }
 
 impl FragmentTable {
@@ -219,9 +230,9 @@ impl FragmentTable {
         let parts = self.known.entry(key).or_insert_with(|| {
             next.grow(1);
             order.push_back((at, *next, key));
-            Parts::new(*next, (at, at))
+            PartialDatagram::new(*next, (at, at))
         });
-        if parts.state != State::Open {
+        if parts.state != PartialState::Open {
             return None;
         }
         parts.came.1 = at;
@@ -230,8 +241,8 @@ impl FragmentTable {
         parts.wire_bytes.grow(wire_bytes);
         self.bytes = self.bytes.saturating_add(parts.memory()).saturating_sub(before);
         let len = parts.whole()?;
-        let whole = std::mem::replace(parts, Parts::new(parts.number, parts.came));
-        parts.state = State::Whole;
+        let whole = std::mem::replace(parts, PartialDatagram::new(parts.number, parts.came));
+        parts.state = PartialState::Whole;
         self.bytes.shrink(whole.memory());
         let captured = whole.bytes.get(..whole.captured()).unwrap_or_default();
         let bytes = with_header(&fragment.datagram, len, captured)?;
@@ -257,18 +268,18 @@ impl FragmentTable {
     }
 
     /// The datagrams that were given up since this was asked last.
-    pub fn take_incomplete(&mut self) -> Incomplete {
+    pub fn take_incomplete(&mut self) -> IncompleteDatagrams {
         std::mem::take(&mut self.incomplete)
     }
 
-    fn count(&mut self, parts: &Parts) {
+    fn count(&mut self, parts: &PartialDatagram) {
         let is_first_there = parts.arrived.first().is_some_and(|part| part.start == 0);
         let count = match parts.state {
-            State::Whole => return,
-            State::Open if is_first_there => &mut self.incomplete.with_ports,
-            State::Open if parts.came.0 <= self.begins + MARGIN => return,
-            State::Open => &mut self.incomplete.without_ports,
-            State::Refused => &mut self.incomplete.with_ports,
+            PartialState::Whole => return,
+            PartialState::Open if is_first_there => &mut self.incomplete.with_ports,
+            PartialState::Open if parts.came.0 <= self.begins + MARGIN => return,
+            PartialState::Open => &mut self.incomplete.without_ports,
+            PartialState::Refused => &mut self.incomplete.with_ports,
         };
         count.grow(1);
     }

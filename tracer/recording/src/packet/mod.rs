@@ -22,4 +22,4 @@ mod protocol;
 pub mod tunnel;
 mod unreadable;
 
-pub use unreadable::Unreadable;
+pub use unreadable::UnreadablePacket;

@@ -3,7 +3,7 @@
 use super::fragments::{Fragment, FragmentedDatagram};
 use super::multipath::Multipath;
 use super::protocol::{IPV4_HEADER, TCP, TUNNELS, UDP};
-use super::unreadable::Unreadable;
+use super::unreadable::UnreadablePacket;
 use crate::wire::Bytes;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wirelap_events::{Seq, TcpFields, Transport};
@@ -35,13 +35,13 @@ pub struct Headers<'a> {
 ///
 /// # Errors
 /// The packet carries neither TCP nor UDP, or is a fragment, or too little of it was captured.
-pub fn parse(bytes: &[u8], original: u32) -> Result<Headers<'_>, Unreadable> {
+pub fn parse(bytes: &[u8], original: u32) -> Result<Headers<'_>, UnreadablePacket> {
     let mut from = Bytes(bytes);
     let network = network(&mut from)?;
     let header = bytes.len().saturating_sub(from.0.len());
     let on_wire = if network.len == 0 { original } else { network.len.min(original) };
-    let inside = on_wire.checked_sub(u32::try_from(header).map_err(|_| Unreadable::Cut)?);
-    let inside = inside.ok_or(Unreadable::Cut)?;
+    let inside = on_wire.checked_sub(u32::try_from(header).map_err(|_| UnreadablePacket::Cut)?);
+    let inside = inside.ok_or(UnreadablePacket::Cut)?;
     if let Some(fragment) = network.fragment {
         return Err(fragment.unreadable(&network, header, inside));
     }
@@ -52,16 +52,16 @@ pub fn parse(bytes: &[u8], original: u32) -> Result<Headers<'_>, Unreadable> {
             (Transport::Tcp, ports, len, Some(tcp))
         }),
         UDP => udp(&mut from).map(|ports| (Transport::Udp, ports, 8, None)),
-        _ => return Err(Unreadable::Protocol),
+        _ => return Err(UnreadablePacket::Protocol),
     }
-    .ok_or(Unreadable::Cut)?;
+    .ok_or(UnreadablePacket::Cut)?;
     let payload_len = inside.saturating_sub(transport_header.into());
     let captured = from.0.len().min(payload_len as usize);
     Ok(Headers {
         transport,
         src: SocketAddr::new(network.src, ports[0]),
         dst: SocketAddr::new(network.dst, ports[1]),
-        ip_header: u16::try_from(header).map_err(|_| Unreadable::Cut)?,
+        ip_header: u16::try_from(header).map_err(|_| UnreadablePacket::Cut)?,
         transport_header,
         tcp,
         multipath,
@@ -74,19 +74,19 @@ pub fn parse(bytes: &[u8], original: u32) -> Result<Headers<'_>, Unreadable> {
 ///
 /// # Errors
 /// It is no IP header, or it was not captured as a whole.
-pub fn protocol(from: &mut Bytes<'_>) -> Result<u8, Unreadable> {
+pub fn protocol(from: &mut Bytes<'_>) -> Result<u8, UnreadablePacket> {
     network(from).map(|network| network.protocol)
 }
 
-fn network(from: &mut Bytes<'_>) -> Result<Network, Unreadable> {
-    match from.0.first().ok_or(Unreadable::Cut)? >> 4 {
+fn network(from: &mut Bytes<'_>) -> Result<NetworkHeader, UnreadablePacket> {
+    match from.0.first().ok_or(UnreadablePacket::Cut)? >> 4 {
         4 => ipv4(from),
         6 => ipv6(from),
-        _ => Err(Unreadable::Protocol),
+        _ => Err(UnreadablePacket::Protocol),
     }
 }
 
-struct Network {
+struct NetworkHeader {
     src: IpAddr,
     dst: IpAddr,
     protocol: u8,
@@ -110,21 +110,22 @@ impl FragmentFields {
     }
 
     /// The fragment that a packet is, if its datagram can carry messages. It has `len` bytes behind its `header`.
-    fn unreadable(self, network: &Network, header: usize, len: u32) -> Unreadable {
-        let &Network { src, dst, protocol, .. } = network;
+    fn unreadable(self, network: &NetworkHeader, header: usize, len: u32) -> UnreadablePacket {
+        let &NetworkHeader { src, dst, protocol, .. } = network;
         if ![TCP, UDP].contains(&protocol) && !TUNNELS.contains(&protocol) {
-            return Unreadable::Protocol;
+            return UnreadablePacket::Protocol;
         }
         let datagram = FragmentedDatagram { src, dst, id: self.id, protocol };
         let (start, is_last) = (self.start, !self.has_more);
-        Unreadable::Fragment(Fragment { datagram, header, start, len, is_last })
+        UnreadablePacket::Fragment(Fragment { datagram, header, start, len, is_last })
     }
 }
 
-fn ipv4(from: &mut Bytes<'_>) -> Result<Network, Unreadable> {
-    let fixed = from.array::<IPV4_HEADER>().ok_or(Unreadable::Cut)?;
+fn ipv4(from: &mut Bytes<'_>) -> Result<NetworkHeader, UnreadablePacket> {
+    let fixed = from.array::<IPV4_HEADER>().ok_or(UnreadablePacket::Cut)?;
     let options = usize::from(fixed[0] & 0xF) * 4;
-    from.take(options.checked_sub(IPV4_HEADER).ok_or(Unreadable::Cut)?).ok_or(Unreadable::Cut)?;
+    from.take(options.checked_sub(IPV4_HEADER).ok_or(UnreadablePacket::Cut)?)
+        .ok_or(UnreadablePacket::Cut)?;
     // Flags (3 bits) and the offset in units of 8 bytes.
     let place = u16::from_be_bytes([fixed[6], fixed[7]]);
     let id = u16::from_be_bytes([fixed[4], fixed[5]]).into();
@@ -137,7 +138,7 @@ fn ipv4(from: &mut Bytes<'_>) -> Result<Network, Unreadable> {
             fixed[at.saturating_add(3)],
         )
     };
-    Ok(Network {
+    Ok(NetworkHeader {
         src: address(12).into(),
         dst: address(16).into(),
         protocol: fixed[9],
@@ -147,16 +148,16 @@ fn ipv4(from: &mut Bytes<'_>) -> Result<Network, Unreadable> {
 }
 
 /// The header and its extensions (RFC 8200 §4).
-fn ipv6(from: &mut Bytes<'_>) -> Result<Network, Unreadable> {
-    let fixed = from.array::<8>().ok_or(Unreadable::Cut)?;
-    let mut address = || from.array::<16>().map(Ipv6Addr::from).ok_or(Unreadable::Cut);
+fn ipv6(from: &mut Bytes<'_>) -> Result<NetworkHeader, UnreadablePacket> {
+    let fixed = from.array::<8>().ok_or(UnreadablePacket::Cut)?;
+    let mut address = || from.array::<16>().map(Ipv6Addr::from).ok_or(UnreadablePacket::Cut);
     let (src, dst) = (address()?.into(), address()?.into());
     let payload = u32::from(u16::from_be_bytes([fixed[4], fixed[5]]));
     let mut protocol = fixed[6];
     let mut fragment = None;
     // Hop-by-hop, routing, destination options; fragment; no packet has more than a few.
     while let 0 | 43 | 44 | 60 = protocol {
-        let start = from.array::<8>().ok_or(Unreadable::Cut)?;
+        let start = from.array::<8>().ok_or(UnreadablePacket::Cut)?;
         if protocol == 44 {
             // The offset in bytes, whose lowest bits are other fields.
             let place = u16::from_be_bytes([start[2], start[3]]);
@@ -169,10 +170,16 @@ fn ipv6(from: &mut Bytes<'_>) -> Result<Network, Unreadable> {
             }
             continue;
         }
-        from.take(usize::from(start[1]) * 8).ok_or(Unreadable::Cut)?;
+        from.take(usize::from(start[1]) * 8).ok_or(UnreadablePacket::Cut)?;
         protocol = start[0];
     }
-    Ok(Network { src, dst, protocol, len: if payload == 0 { 0 } else { payload + 40 }, fragment })
+    Ok(NetworkHeader {
+        src,
+        dst,
+        protocol,
+        len: if payload == 0 { 0 } else { payload + 40 },
+        fragment,
+    })
 }
 
 /// Ports, length, fields, options. Options may be cut off: then there is no payload behind them.

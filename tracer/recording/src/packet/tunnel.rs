@@ -15,11 +15,11 @@
 //!
 //! Headers between a tunnel's and the IP header in it are in [`super::encapsulation`].
 
-use super::encapsulation::{self, Header};
+use super::encapsulation::{self, NextHeader};
 use super::fragments::Fragment;
 use super::parse::{self, Headers};
 use super::protocol::{GRE, IPV4, IPV6};
-use super::unreadable::Unreadable;
+use super::unreadable::UnreadablePacket;
 use crate::wire::Bytes;
 use wirelap_events::Transport;
 
@@ -38,17 +38,20 @@ const GTP_PORT: u16 = 2152;
 ///
 /// # Errors
 /// The innermost packet carries neither TCP nor UDP, or it or one around it is a fragment, or too little of it was captured.
-pub fn parse_innermost(bytes: &[u8], original: u32) -> Result<(usize, Headers<'_>), Unreadable> {
+pub fn parse_innermost(
+    bytes: &[u8],
+    original: u32,
+) -> Result<(usize, Headers<'_>), UnreadablePacket> {
     let mut before = 0_usize;
     for _ in 0..MAX_DEPTH {
-        let inside = bytes.get(before..).ok_or(Unreadable::Cut)?;
-        let outer = u32::try_from(before).map_err(|_| Unreadable::Cut)?;
-        let left = original.checked_sub(outer).ok_or(Unreadable::Cut)?;
+        let inside = bytes.get(before..).ok_or(UnreadablePacket::Cut)?;
+        let outer = u32::try_from(before).map_err(|_| UnreadablePacket::Cut)?;
+        let left = original.checked_sub(outer).ok_or(UnreadablePacket::Cut)?;
         let more = match parse::parse(inside, left) {
-            Err(Unreadable::Protocol) => in_ip(inside)?,
-            Err(Unreadable::Fragment(fragment)) => {
+            Err(UnreadablePacket::Protocol) => in_ip(inside)?,
+            Err(UnreadablePacket::Fragment(fragment)) => {
                 let header = fragment.header.saturating_add(before);
-                return Err(Unreadable::Fragment(Fragment { header, ..fragment }));
+                return Err(UnreadablePacket::Fragment(Fragment { header, ..fragment }));
             }
             Err(why) => return Err(why),
             Ok(headers) => match in_udp(&headers) {
@@ -58,23 +61,23 @@ pub fn parse_innermost(bytes: &[u8], original: u32) -> Result<(usize, Headers<'_
         };
         before = before.saturating_add(more);
     }
-    Err(Unreadable::Protocol)
+    Err(UnreadablePacket::Protocol)
 }
 
-/// How many bytes of a packet that is neither TCP nor UDP are before the packet in it.
-fn in_ip(bytes: &[u8]) -> Result<usize, Unreadable> {
+/// The number of bytes before the packet that a packet of neither TCP nor UDP carries.
+fn in_ip(bytes: &[u8]) -> Result<usize, UnreadablePacket> {
     let mut from = Bytes(bytes);
     let next = match parse::protocol(&mut from)? {
-        IPV4 | IPV6 => Header::Ip,
+        IPV4 | IPV6 => NextHeader::Ip,
         GRE => gre(&mut from)?,
-        _ => return Err(Unreadable::Protocol),
+        _ => return Err(UnreadablePacket::Protocol),
     };
     encapsulation::skip(&mut from, next)?;
     Ok(bytes.len().saturating_sub(from.0.len()))
 }
 
-/// How many bytes of a datagram are before the packet in it; `None` if it is no tunnel's.
-fn in_udp(headers: &Headers<'_>) -> Option<Result<usize, Unreadable>> {
+/// The number of bytes before the packet that a datagram carries; `None` if it is no tunnel's.
+fn in_udp(headers: &Headers<'_>) -> Option<Result<usize, UnreadablePacket>> {
     if headers.transport != Transport::Udp {
         return None;
     }
@@ -83,7 +86,7 @@ fn in_udp(headers: &Headers<'_>) -> Option<Result<usize, Unreadable>> {
         port if VXLAN_PORTS.contains(&port) => vxlan(&mut from)?,
         VXLAN_GPE_PORT => vxlan_gpe(&mut from)?,
         GENEVE_PORT => geneve(&mut from)?,
-        MPLS_PORT => Header::Mpls,
+        MPLS_PORT => NextHeader::Mpls,
         L2TP_PORT => l2tp(&mut from)?,
         GTP_PORT => gtp(&mut from)?,
         _ => return None,
@@ -103,27 +106,27 @@ fn in_udp(headers: &Headers<'_>) -> Option<Result<usize, Unreadable>> {
 /// |  Checksum, Reserved (if C)    |  Key (if K)  |  Number (if S)   …
 /// ```
 /// Version 1 has a bit for an acknowledged number beside the version.
-fn gre(from: &mut Bytes<'_>) -> Result<Header, Unreadable> {
+fn gre(from: &mut Bytes<'_>) -> Result<NextHeader, UnreadablePacket> {
     const NUMBER: u8 = 0x10;
-    let [flags, version, kind @ ..] = from.array::<4>().ok_or(Unreadable::Cut)?;
+    let [flags, version, kind @ ..] = from.array::<4>().ok_or(UnreadablePacket::Cut)?;
     // Routing (RFC 1701) has another layout.
     if flags & 0x40 != 0 || version & 7 > 1 {
-        return Err(Unreadable::Protocol);
+        return Err(UnreadablePacket::Protocol);
     }
     let is_pptp = version & 7 == 1;
     let acknowledges = is_pptp && version & 0x80 != 0;
     let fields = [0x80, 0x20, NUMBER].into_iter().filter(|bit| flags & bit != 0).count();
     from.take(fields.saturating_add(acknowledges.into()).saturating_mul(4))
-        .ok_or(Unreadable::Cut)?;
+        .ok_or(UnreadablePacket::Cut)?;
     let mirrored = match u16::from_be_bytes(kind) {
-        0x880B if is_pptp => return Ok(Header::Ppp),
+        0x880B if is_pptp => return Ok(NextHeader::Ppp),
         // Type I of ERSPAN has no header and no number, type II has both.
         0x88BE if flags & NUMBER == 0 => 0,
         0x88BE => 8,
-        0x22EB => erspan_3(from).ok_or(Unreadable::Cut)?,
-        kind => return encapsulation::ether_type(kind).ok_or(Unreadable::Protocol),
+        0x22EB => erspan_3(from).ok_or(UnreadablePacket::Cut)?,
+        kind => return encapsulation::ether_type(kind).ok_or(UnreadablePacket::Protocol),
     };
-    from.take(mirrored).map(|_| Header::Frame).ok_or(Unreadable::Cut)
+    from.take(mirrored).map(|_| NextHeader::Frame).ok_or(UnreadablePacket::Cut)
 }
 
 /// Twelve bytes, of which the last bit announces eight more of the platform.
@@ -139,21 +142,21 @@ fn erspan_3(from: &Bytes<'_>) -> Option<usize> {
 /// +---------------------------------------------------------------+
 /// ```
 /// `None` if it is something else.
-fn vxlan(from: &mut Bytes<'_>) -> Option<Header> {
+fn vxlan(from: &mut Bytes<'_>) -> Option<NextHeader> {
     let [flags, one, two, three, .., last] = from.array::<8>()?;
-    (flags == 0x08 && [one, two, three, last] == [0; 4]).then_some(Header::Frame)
+    (flags == 0x08 && [one, two, three, last] == [0; 4]).then_some(NextHeader::Frame)
 }
 
 /// VXLAN's header, whose fourth byte says what follows if P (4) is set.
-fn vxlan_gpe(from: &mut Bytes<'_>) -> Option<Header> {
+fn vxlan_gpe(from: &mut Bytes<'_>) -> Option<NextHeader> {
     let [flags, one, two, next, .., last] = from.array::<8>()?;
     let is_it = flags & 0xC8 == 0x08 && [one, two, last] == [0; 3];
     match next {
         _ if !is_it => None,
-        0 if flags & 4 == 0 => Some(Header::Frame),
-        1 | 2 if flags & 4 != 0 => Some(Header::Ip),
-        3 if flags & 4 != 0 => Some(Header::Frame),
-        5 if flags & 4 != 0 => Some(Header::Mpls),
+        0 if flags & 4 == 0 => Some(NextHeader::Frame),
+        1 | 2 if flags & 4 != 0 => Some(NextHeader::Ip),
+        3 if flags & 4 != 0 => Some(NextHeader::Frame),
+        5 if flags & 4 != 0 => Some(NextHeader::Mpls),
         _ => None,
     }
 }
@@ -167,7 +170,7 @@ fn vxlan_gpe(from: &mut Bytes<'_>) -> Option<Header> {
 /// |                    Variable-Length Options                    |
 /// ```
 /// `None` if it is something else.
-fn geneve(from: &mut Bytes<'_>) -> Option<Header> {
+fn geneve(from: &mut Bytes<'_>) -> Option<NextHeader> {
     let [lengths, _, high, low, _, _, _, last] = from.array::<8>()?;
     if lengths & 0xC0 != 0 || last != 0 {
         return None;
@@ -187,7 +190,7 @@ fn geneve(from: &mut Bytes<'_>) -> Option<Header> {
 /// |          Ns, Nr (if S)        |  Offset size, padding (if O)
 /// ```
 /// `None` for control messages, which carry no packets.
-fn l2tp(from: &mut Bytes<'_>) -> Option<Header> {
+fn l2tp(from: &mut Bytes<'_>) -> Option<NextHeader> {
     let [flags, version] = from.array()?;
     if flags & 0xB4 != 0 || version != 2 {
         return None;
@@ -201,7 +204,7 @@ fn l2tp(from: &mut Bytes<'_>) -> Option<Header> {
         let padding = u16::from_be_bytes(from.array()?);
         from.take(padding.into())?;
     }
-    Some(Header::Ppp)
+    Some(NextHeader::Ppp)
 }
 
 /// ```text
@@ -215,7 +218,7 @@ fn l2tp(from: &mut Bytes<'_>) -> Option<Header> {
 /// |   Number (if E, S or N)       |  N-PDU        | Next extension|
 /// ```
 /// Each extension begins with its length in words and ends with the type of the next. `None` for all but user data.
-fn gtp(from: &mut Bytes<'_>) -> Option<Header> {
+fn gtp(from: &mut Bytes<'_>) -> Option<NextHeader> {
     const USER_DATA: u8 = 255;
     let [flags, kind, ..] = from.array::<8>()?;
     if flags & 0xF0 != 0x30 || kind != USER_DATA {
@@ -230,5 +233,5 @@ fn gtp(from: &mut Bytes<'_>) -> Option<Header> {
             next = *from.take(rest)?.last()?;
         }
     }
-    Some(Header::Ip)
+    Some(NextHeader::Ip)
 }

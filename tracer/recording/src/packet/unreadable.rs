@@ -4,7 +4,7 @@ use super::fragments::Fragment;
 
 /// Why a captured packet gives no event: it cannot carry messages, or that cannot be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unreadable {
+pub enum UnreadablePacket {
     /// The packet is not IP, or neither TCP nor UDP.
     Protocol,
     /// The packet is an IP fragment, which is a part of a datagram.

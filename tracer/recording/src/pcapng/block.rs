@@ -52,7 +52,7 @@ pub const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
 
 /// Bounds of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub struct BlockBounds {
     /// The block's type.
     pub kind: u32,
     /// All bytes of the block.
@@ -74,7 +74,7 @@ pub enum NoFrame {
 ///
 /// # Errors
 /// The bytes are not enough, or no block.
-pub fn frame(bytes: &[u8], order: ByteOrder) -> Result<Frame, NoFrame> {
+pub fn frame(bytes: &[u8], order: ByteOrder) -> Result<BlockBounds, NoFrame> {
     let mut head = Bytes(bytes);
     let (Some(kind), Some(len), Some(magic)) = (head.array(), head.array(), head.array()) else {
         return Err(NoFrame::Incomplete(MIN_LEN));
@@ -97,7 +97,7 @@ pub fn frame(bytes: &[u8], order: ByteOrder) -> Result<Frame, NoFrame> {
     match bytes.get(len.saturating_sub(4)..len).and_then(|end| end.first_chunk()) {
         None => Err(NoFrame::Incomplete(len)),
         Some(&end) if order.u32(end) as usize == len => {
-            Ok(Frame { kind: order.u32(kind), len, order })
+            Ok(BlockBounds { kind: order.u32(kind), len, order })
         }
         Some(_) => Err(NoFrame::Malformed("a block whose two lengths differ")),
     }

@@ -5,7 +5,7 @@
 //! packet   seconds | fraction | captured bytes | bytes on the wire    4 words, then the captured bytes
 //! ```
 
-use super::{Blocks, ByteOrder, Fields, Interface, block, option, section};
+use super::{BlockBuffer, BlockFields, ByteOrder, Interface, block, option, section};
 use std::ops::Range;
 
 /// Bytes of a file's header.
@@ -22,24 +22,24 @@ const HAS_CHECK_SUM: u32 = 1 << 26;
 
 /// The unit of a fraction of a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unit {
+enum FractionUnit {
     Microsecond,
     Nanosecond,
 }
 
-impl Unit {
+impl FractionUnit {
     /// `if_tsresol` of pcapng.
     fn resolution(self) -> u8 {
         match self {
-            Unit::Microsecond => 6,
-            Unit::Nanosecond => 9,
+            FractionUnit::Microsecond => 6,
+            FractionUnit::Nanosecond => 9,
         }
     }
 
     fn per_second(self) -> u64 {
         match self {
-            Unit::Microsecond => 1_000_000,
-            Unit::Nanosecond => 1_000_000_000,
+            FractionUnit::Microsecond => 1_000_000,
+            FractionUnit::Nanosecond => 1_000_000_000,
         }
     }
 }
@@ -48,7 +48,7 @@ impl Unit {
 #[derive(Clone, Copy, Debug)]
 pub struct Magic {
     order: ByteOrder,
-    unit: Unit,
+    unit: FractionUnit,
 }
 
 impl Magic {
@@ -56,10 +56,10 @@ impl Magic {
     pub fn read(start: [u8; 4]) -> Option<Magic> {
         let magic = |order, unit| Some(Magic { order, unit });
         match u32::from_be_bytes(start) {
-            0xA1B2_C3D4 => magic(ByteOrder::Big, Unit::Microsecond),
-            0xD4C3_B2A1 => magic(ByteOrder::Little, Unit::Microsecond),
-            0xA1B2_3C4D => magic(ByteOrder::Big, Unit::Nanosecond),
-            0x4D3C_B2A1 => magic(ByteOrder::Little, Unit::Nanosecond),
+            0xA1B2_C3D4 => magic(ByteOrder::Big, FractionUnit::Microsecond),
+            0xD4C3_B2A1 => magic(ByteOrder::Little, FractionUnit::Microsecond),
+            0xA1B2_3C4D => magic(ByteOrder::Big, FractionUnit::Nanosecond),
+            0x4D3C_B2A1 => magic(ByteOrder::Little, FractionUnit::Nanosecond),
             _ => None,
         }
     }
@@ -67,19 +67,19 @@ impl Magic {
 
 /// The header of a file.
 #[derive(Clone, Copy, Debug)]
-pub struct Header {
+pub struct ClassicHeader {
     magic: Magic,
     snap_len: u32,
     /// The lower half is the link type, the upper half says whether packets end in a check sum.
     link: u32,
 }
 
-impl Header {
+impl ClassicHeader {
     /// Reads a file's header; `None` if its bytes are not there.
-    pub fn read(bytes: &[u8], magic: Magic) -> Option<Header> {
-        let mut fields = Fields::new(bytes, magic.order);
+    pub fn read(bytes: &[u8], magic: Magic) -> Option<ClassicHeader> {
+        let mut fields = BlockFields::new(bytes, magic.order);
         fields.skip(16)?;
-        Some(Header { magic, snap_len: fields.u32()?, link: fields.u32()? })
+        Some(ClassicHeader { magic, snap_len: fields.u32()?, link: fields.u32()? })
     }
 
     /// The file's packets have one interface.
@@ -100,7 +100,7 @@ impl Header {
     }
 
     /// Appends a section with one interface.
-    pub fn put(&self, blocks: &mut Blocks) {
+    pub fn put(&self, blocks: &mut BlockBuffer) {
         section::put_plain(blocks);
         blocks.begin(block::INTERFACE);
         blocks.u32(self.link & 0xFFFF);
@@ -129,8 +129,8 @@ pub struct PacketHeader {
 
 impl PacketHeader {
     /// Reads a packet's header; `None` if its bytes are not there.
-    pub fn read(bytes: &[u8], file: &Header) -> Option<PacketHeader> {
-        let mut fields = Fields::new(bytes, file.magic.order);
+    pub fn read(bytes: &[u8], file: &ClassicHeader) -> Option<PacketHeader> {
+        let mut fields = BlockFields::new(bytes, file.magic.order);
         let [seconds, fraction] = [fields.u32()?, fields.u32()?].map(u64::from);
         let time = seconds.saturating_mul(file.magic.unit.per_second()).saturating_add(fraction);
         Some(PacketHeader { time, captured: fields.u32()?, original: fields.u32()? })
@@ -142,7 +142,7 @@ impl PacketHeader {
     }
 
     /// Appends the packet as an Enhanced Packet Block. Returns where in it options would begin.
-    pub fn put(&self, bytes: &[u8], blocks: &mut Blocks) -> usize {
+    pub fn put(&self, bytes: &[u8], blocks: &mut BlockBuffer) -> usize {
         blocks.begin_packet(0, self.time, self.original, bytes);
         let options = blocks.bytes.len();
         blocks.end();

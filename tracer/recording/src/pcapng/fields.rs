@@ -57,7 +57,7 @@ impl ByteOrder {
 
 /// Fields that are read one after the other.
 #[derive(Clone, Debug)]
-pub struct Fields<'a> {
+pub struct BlockFields<'a> {
     rest: Bytes<'a>,
     order: ByteOrder,
     /// End of the fields in the block, or in whatever has them.
@@ -77,16 +77,16 @@ pub struct BlockOption<'a> {
     pub end: usize,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> BlockFields<'a> {
     /// The fields that these bytes are.
-    pub fn new(bytes: &'a [u8], order: ByteOrder) -> Fields<'a> {
-        Fields { rest: Bytes(bytes), order, end: bytes.len() }
+    pub fn new(bytes: &'a [u8], order: ByteOrder) -> BlockFields<'a> {
+        BlockFields { rest: Bytes(bytes), order, end: bytes.len() }
     }
 
     /// The fields of a block, given all its bytes: between its type and length and its second length.
-    pub fn of_block(block: &'a [u8], order: ByteOrder) -> Fields<'a> {
+    pub fn of_block(block: &'a [u8], order: ByteOrder) -> BlockFields<'a> {
         let end = block.len().saturating_sub(4);
-        Fields { rest: Bytes(block.get(8..end).unwrap_or_default()), order, end }
+        BlockFields { rest: Bytes(block.get(8..end).unwrap_or_default()), order, end }
     }
 
     /// The byte order of all fields.

@@ -1,7 +1,7 @@
 //! Interface Description Blocks (draft-ietf-opsawg-pcapng §4.2).
 
-use super::{Blocks, Fields, block, custom, option};
-use crate::wire::{Bytes, Wire, fields};
+use super::{BlockBuffer, BlockFields, block, custom, option};
+use crate::wire::{Bytes, WireValue, fields};
 use wirelap_events::{IfIndex, NetNs, PacketHook};
 
 /// `LINKTYPE_RAW`: an IP packet without a link header, its version in the first four bits.
@@ -37,7 +37,7 @@ pub struct Interface {
 
 impl Interface {
     /// Reads an interface's block; `None` if it is too short.
-    pub fn read(mut fields: Fields<'_>) -> Option<Interface> {
+    pub fn read(mut fields: BlockFields<'_>) -> Option<Interface> {
         let order = fields.order();
         let mut interface =
             Interface { link: fields.u16()?, resolution: 6, offset: 0, point: None };
@@ -70,7 +70,7 @@ impl Interface {
 }
 
 /// The name of an interface's device, as its block has it: `lo` of `lo tx-queue`.
-pub fn device_name(mut fields: Fields<'_>) -> Option<String> {
+pub fn device_name(mut fields: BlockFields<'_>) -> Option<String> {
     fields.skip(8)?;
     let name = fields.options().find(|found| found.number == option::NAME)?;
     let name = str::from_utf8(name.value).ok()?;
@@ -78,7 +78,7 @@ pub fn device_name(mut fields: Fields<'_>) -> Option<String> {
 }
 
 /// Appends the block of an interface of wirelap's own: packets that were seen at a point, from their IP headers on.
-pub fn put_own(blocks: &mut Blocks, point: CapturePoint, device: &str) {
+pub fn put_own(blocks: &mut BlockBuffer, point: CapturePoint, device: &str) {
     let (hook, where_to) = match point.hook {
         PacketHook::Xmit => ("tx-queue", "handed to the device's queue"),
         PacketHook::Rx => ("rx", "received from the device"),
@@ -94,14 +94,14 @@ pub fn put_own(blocks: &mut Blocks, point: CapturePoint, device: &str) {
 }
 
 /// Appends the block of an interface that no packet is of.
-pub fn put_without_packets(blocks: &mut Blocks) {
+pub fn put_without_packets(blocks: &mut BlockBuffer) {
     begin(blocks, "events", "no packets: events of sockets and threads");
     blocks.end_of_options();
     blocks.end();
 }
 
 /// Begins an interface's block, with times in nanoseconds.
-fn begin(blocks: &mut Blocks, name: &str, description: &str) {
+fn begin(blocks: &mut BlockBuffer, name: &str, description: &str) {
     blocks.begin(block::INTERFACE);
     blocks.u16(RAW_IP);
     blocks.u16(0);

@@ -22,7 +22,7 @@ pub mod secrets;
 pub mod section;
 pub mod writer;
 
-pub use fields::{BlockOption, ByteOrder, Fields};
+pub use fields::{BlockFields, BlockOption, ByteOrder};
 pub use interface::{CapturePoint, Interface};
-pub use section::Section;
-pub use writer::Blocks;
+pub use section::SectionHeader;
+pub use writer::BlockBuffer;

@@ -13,7 +13,7 @@
 //! +---------------------------------------------------------------+
 //! ```
 
-use super::{Blocks, block};
+use super::{BlockBuffer, block};
 
 /// The text of a TLS key log: `TLSK`.
 pub const TLS_KEY_LOG: u32 = 0x544C_534B;
@@ -22,7 +22,7 @@ pub const TLS_KEY_LOG: u32 = 0x544C_534B;
 const MAX_BYTES: usize = block::MAX_LEN - 24;
 
 /// Appends a block with the text of a TLS key log; nothing if it is too long for one.
-pub fn put_tls_keys(blocks: &mut Blocks, text: &[u8]) {
+pub fn put_tls_keys(blocks: &mut BlockBuffer, text: &[u8]) {
     let Ok(len) = u32::try_from(text.len()) else { return };
     if text.len() > MAX_BYTES {
         return;

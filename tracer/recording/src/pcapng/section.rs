@@ -1,7 +1,7 @@
 //! Section Header Blocks (draft-ietf-opsawg-pcapng §4.1).
 
 use super::block::{self, BYTE_ORDER_MAGIC};
-use super::{Blocks, Fields, custom, option};
+use super::{BlockBuffer, BlockFields, custom, option};
 use crate::wire::put_signed;
 
 /// The program that writes sections where a file has none.
@@ -12,7 +12,7 @@ const RECORDED_ON: &str = "recorded on ";
 
 /// Header of a section: the machine, the program that writes, and the clock.
 #[derive(Clone, Debug, Default)]
-pub struct Section {
+pub struct SectionHeader {
     /// The machine, e.g. its processor.
     pub hardware: String,
     /// The operating system.
@@ -25,13 +25,13 @@ pub struct Section {
     pub wall: i64,
 }
 
-impl Section {
+impl SectionHeader {
     /// Reads a section header; `None` if it is not one of wirelap's own.
-    pub(crate) fn read(mut fields: Fields<'_>) -> Option<Section> {
+    pub(crate) fn read(mut fields: BlockFields<'_>) -> Option<SectionHeader> {
         let order = fields.order();
         // Byte order, version, length.
         let _ = fields.skip(16);
-        let (mut section, mut wall) = (Section::default(), None);
+        let (mut section, mut wall) = (SectionHeader::default(), None);
         for found in fields.options() {
             let text = || String::from_utf8_lossy(found.value).into_owned();
             match found.number {
@@ -49,11 +49,11 @@ impl Section {
                 _ => {}
             }
         }
-        Some(Section { wall: wall?, ..section })
+        Some(SectionHeader { wall: wall?, ..section })
     }
 
     /// Appends the section header of a recording.
-    pub(crate) fn put(&self, blocks: &mut Blocks) {
+    pub(crate) fn put(&self, blocks: &mut BlockBuffer) {
         begin(blocks);
         let host = format!("{RECORDED_ON}{}", self.host);
         for (number, text) in [
@@ -74,7 +74,7 @@ impl Section {
 }
 
 /// Appends a section header that says nothing but which program wrote it, for packets that came without one.
-pub fn put_plain(blocks: &mut Blocks) {
+pub fn put_plain(blocks: &mut BlockBuffer) {
     begin(blocks);
     blocks.option(option::APPLICATION, APPLICATION.as_bytes());
     blocks.end_of_options();
@@ -82,7 +82,7 @@ pub fn put_plain(blocks: &mut Blocks) {
 }
 
 /// The fixed fields, of a section of unknown length: it ends where the file does.
-fn begin(blocks: &mut Blocks) {
+fn begin(blocks: &mut BlockBuffer) {
     blocks.begin(block::SECTION);
     blocks.u32(BYTE_ORDER_MAGIC);
     blocks.u16(1);

@@ -4,13 +4,13 @@ use super::{ByteOrder, block};
 
 /// Blocks, one behind the other, lowest byte first.
 #[derive(Debug, Default)]
-pub struct Blocks {
-    /// All blocks; the last one is not complete before [`Blocks::end`].
+pub struct BlockBuffer {
+    /// All blocks; the last one is not complete before [`BlockBuffer::end`].
     pub bytes: Vec<u8>,
     start: usize,
 }
 
-impl Blocks {
+impl BlockBuffer {
     /// A block begins.
     pub fn begin(&mut self, kind: u32) {
         self.start = self.bytes.len();

@@ -2,7 +2,7 @@
 
 use super::blocks::RawBlock;
 use super::packets::PacketPlace;
-use crate::pcapng::{Blocks, ByteOrder, block};
+use crate::pcapng::{BlockBuffer, ByteOrder, block};
 use crate::record::Entry;
 
 /// A block, or an entry of the block before.
@@ -40,7 +40,7 @@ pub struct PendingBlock {
 
 impl PendingBlock {
     /// The block, given its bytes in the file. What has none of pcapng is written into `blocks`.
-    pub fn block<'a>(self, bytes: &'a [u8], blocks: &'a mut Blocks) -> Block<'a> {
+    pub fn block<'a>(self, bytes: &'a [u8], blocks: &'a mut BlockBuffer) -> Block<'a> {
         blocks.bytes.clear();
         let (kind, packet) = match self.raw {
             RawBlock::Pcapng(frame) => {

@@ -3,8 +3,8 @@
 use super::input::Input;
 use super::problem::Problems;
 use crate::pcapng::ByteOrder;
-use crate::pcapng::block::{self, Frame, NoFrame};
-use crate::pcapng::classic::{self, Header, Magic, PacketHeader};
+use crate::pcapng::block::{self, BlockBounds, NoFrame};
+use crate::pcapng::classic::{self, ClassicHeader, Magic, PacketHeader};
 use std::io::{self, Read};
 use std::ops::Range;
 
@@ -26,9 +26,9 @@ pub enum NotACapture {
 #[derive(Clone, Copy, Debug)]
 pub enum RawBlock {
     /// A block of pcapng.
-    Pcapng(Frame),
+    Pcapng(BlockBounds),
     /// The header of a classic file.
-    ClassicHeader(Header),
+    ClassicHeader(ClassicHeader),
     /// A packet of a classic file.
     ClassicPacket(PacketHeader),
 }
@@ -50,7 +50,7 @@ enum Position {
     /// The rest of a classic file's header.
     ClassicHeader(Magic),
     /// A packet of a classic file.
-    ClassicPacket(Header),
+    ClassicPacket(ClassicHeader),
     /// Nothing that can be read.
     End,
 }
@@ -181,13 +181,17 @@ impl<R: Read> BlockReader<R> {
 
     fn classic_header(&mut self, magic: Magic, problems: &mut Problems) -> Option<RawBlock> {
         self.need(classic::HEADER_LEN, "its header", problems)?;
-        let header = Header::read(self.input.bytes(), magic)?;
+        let header = ClassicHeader::read(self.input.bytes(), magic)?;
         self.len = classic::HEADER_LEN;
         self.position = Position::ClassicPacket(header);
         Some(RawBlock::ClassicHeader(header))
     }
 
-    fn classic_packet(&mut self, file: &Header, problems: &mut Problems) -> Option<RawBlock> {
+    fn classic_packet(
+        &mut self,
+        file: &ClassicHeader,
+        problems: &mut Problems,
+    ) -> Option<RawBlock> {
         self.need(classic::PACKET_HEADER_LEN, "a packet's header", problems)?;
         let packet = PacketHeader::read(self.input.bytes(), file)?;
         if packet.captured > classic::MAX_PACKET {

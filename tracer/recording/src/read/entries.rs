@@ -1,16 +1,16 @@
 //! A block → its entries: the records in it, then the packet that it is.
 
 use super::packets::{CapturedEvent, CapturedPacket, OwnOption, PacketBlock, PacketPlace};
-use super::problem::{Counts, Problems};
+use super::problem::{FileCounts, Problems};
 use super::section::CurrentSection;
 use super::stated::{self, StatedLosses};
 use super::subflows::Subflows;
-use crate::packet::Unreadable;
-use crate::packet::fragments::{FragmentTable, Incomplete};
+use crate::packet::UnreadablePacket;
+use crate::packet::fragments::{FragmentTable, IncompleteDatagrams};
 use crate::pcapng::classic::PacketHeader;
-use crate::pcapng::{ByteOrder, Fields, custom, option, secrets};
+use crate::pcapng::{BlockFields, ByteOrder, custom, option, secrets};
 use crate::record::{self, LocatedEntry, RecordCursor};
-use crate::wire::Wire;
+use crate::wire::WireValue;
 use std::ops::Range;
 use wirelap_events::{Body, Cpu, Event, LossCause, LostEvents, Nanos, PacketHook, Probe, Saturate};
 
@@ -33,12 +33,12 @@ pub struct EntryReader {
     subflows: Subflows,
     /// Losses that the block at hand states, which come before its packet.
     lost: u64,
-    counts: Counts,
+    counts: FileCounts,
 }
 
 impl EntryReader {
     /// Counts of what was read so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> FileCounts {
         self.counts
     }
 
@@ -51,7 +51,7 @@ impl EntryReader {
         order: ByteOrder,
         section: &CurrentSection,
     ) -> Option<PacketPlace> {
-        let mut fields = Fields::of_block(block, order);
+        let mut fields = BlockFields::of_block(block, order);
         let captured = CapturedPacket::read(&mut fields, kind, section)?;
         let place = PacketPlace { at: Nanos(captured.at), options: fields.position() };
         let mut own = None;
@@ -95,7 +95,7 @@ impl EntryReader {
 
     /// Begins to read the records in an option of a block of names; `None` if they are there and cannot be read.
     pub fn names_block(&mut self, block: &[u8], order: ByteOrder) -> Option<()> {
-        let mut fields = Fields::of_block(block, order);
+        let mut fields = BlockFields::of_block(block, order);
         // Names have the layout of options, and end as options do (§4.5).
         fields.options().for_each(drop);
         let own = fields.options().find_map(|found| {
@@ -110,7 +110,7 @@ impl EntryReader {
 
     /// Begins to read the records in a custom block; `None` if they are there and cannot be read.
     pub fn custom_block(&mut self, block: &[u8], order: ByteOrder) -> Option<()> {
-        let fields = Fields::of_block(block, order);
+        let fields = BlockFields::of_block(block, order);
         let Some(mut from) = custom::own_value(fields.rest(), order) else { return Some(()) };
         let len = usize::try_from(from.unsigned()?).ok()?;
         let base = Nanos::take(&mut from)?;
@@ -123,7 +123,7 @@ impl EntryReader {
 
     /// Begins to read a block of secrets, of which keys of TLS are an entry, as far as they are there.
     pub fn secrets_block(&mut self, block: &[u8], order: ByteOrder) {
-        let mut fields = Fields::of_block(block, order);
+        let mut fields = BlockFields::of_block(block, order);
         if fields.u32() == Some(secrets::TLS_KEY_LOG)
             && let Some(len) = fields.u32()
         {
@@ -158,8 +158,8 @@ impl EntryReader {
                     return Some(entry);
                 }
                 Ok(None) => self.records = None,
-                Err(record::Unreadable::LaterVersion) => self.counts.unknown_records.grow(1),
-                Err(record::Unreadable::Malformed) => problems.add(
+                Err(record::UnreadableRecord::LaterVersion) => self.counts.unknown_records.grow(1),
+                Err(record::UnreadableRecord::Malformed) => problems.add(
                     offset.saturating_add(at as u64),
                     "a record of wirelap's that cannot be read: left out",
                 ),
@@ -192,7 +192,7 @@ impl EntryReader {
 
     /// Counts the datagrams that were given up.
     fn note_incomplete(&mut self) {
-        let Incomplete { with_ports, without_ports } = self.fragments.take_incomplete();
+        let IncompleteDatagrams { with_ports, without_ports } = self.fragments.take_incomplete();
         let count = with_ports.saturating_add(without_ports);
         if count > 0 {
             self.counts.fragments.grow(count);
@@ -243,10 +243,10 @@ impl EntryReader {
                     self.note_incomplete();
                 }
             }
-            Err(Unreadable::Protocol) => counts.other.grow(1),
-            Err(Unreadable::Fragment(_)) => self.note_incomplete(),
-            Err(Unreadable::Cut) => counts.cut.grow(1),
-            Err(Unreadable::Link) => counts.unknown_link.grow(1),
+            Err(UnreadablePacket::Protocol) => counts.other.grow(1),
+            Err(UnreadablePacket::Fragment(_)) => self.note_incomplete(),
+            Err(UnreadablePacket::Cut) => counts.cut.grow(1),
+            Err(UnreadablePacket::Link) => counts.unknown_link.grow(1),
         }
     }
 }

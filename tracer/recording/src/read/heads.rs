@@ -2,7 +2,7 @@
 //! large packets is not even read.
 
 use crate::pcapng::classic::{
-    HEADER_LEN, Header, MAX_PACKET, Magic, PACKET_HEADER_LEN, PacketHeader,
+    ClassicHeader, HEADER_LEN, MAX_PACKET, Magic, PACKET_HEADER_LEN, PacketHeader,
 };
 use std::io::{self, BufReader, Read, Seek};
 
@@ -17,7 +17,7 @@ const CHUNK: usize = 2048;
 pub struct PacketHeads<R> {
     source: BufReader<R>,
     /// The file's header; `None` before it was read, and of other files.
-    header: Option<Header>,
+    header: Option<ClassicHeader>,
     /// Bytes of the file to pass over behind the packet in `ready`.
     skip: i64,
     /// Bytes to be handed out.
@@ -64,13 +64,14 @@ impl<R: Read + Seek> PacketHeads<R> {
     fn begin(&mut self) -> io::Result<()> {
         let is_whole = self.take(HEADER_LEN)?;
         let magic = self.ready.first_chunk().and_then(|&start| Magic::read(start));
-        self.header = magic.filter(|_| is_whole).and_then(|magic| Header::read(&self.ready, magic));
+        self.header =
+            magic.filter(|_| is_whole).and_then(|magic| ClassicHeader::read(&self.ready, magic));
         self.is_plain = self.header.is_none();
         Ok(())
     }
 
     /// Reads the head of a packet, behind its header.
-    fn head(&mut self, file: &Header, packet: &PacketHeader) -> io::Result<()> {
+    fn head(&mut self, file: &ClassicHeader, packet: &PacketHeader) -> io::Result<()> {
         let captured = packet.captured as usize;
         let head = captured.min(HEAD);
         if head < captured {

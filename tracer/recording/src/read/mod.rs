@@ -49,6 +49,6 @@ pub use block::{Block, BlockOrEntry};
 pub use blocks::NotACapture;
 pub use open::{open, open_heads, open_through, uncompressed};
 pub use packets::{LivePacket, PacketPlace};
-pub use peek::{Peek, Wanted};
-pub use problem::{Counts, Disorder, Problem, Problems};
+pub use peek::{Peek, WantedEntries};
+pub use problem::{Disorder, FileCounts, Problem, Problems};
 pub use recording::Recording;

@@ -64,7 +64,10 @@ pub fn uncompressed(mut source: Box<dyn Read + Send>) -> io::Result<Box<dyn Read
     Ok(if is_gzip {
         Box::new(MultiGzDecoder::new(source))
     } else if is_zstd {
-        Box::new(Frames::Between(Peeked { byte: None, source: Box::new(BufReader::new(source)) }))
+        Box::new(ZstdFrames::Between(Peeked {
+            byte: None,
+            source: Box::new(BufReader::new(source)),
+        }))
     } else {
         source
     })
@@ -103,34 +106,34 @@ impl Read for Peeked {
 type Decoder = StreamingDecoder<Peeked, FrameDecoder>;
 
 /// zstd's frames, one behind the other (RFC 8878 §3.1).
-enum Frames {
+enum ZstdFrames {
     Inside(Box<Decoder>),
     Between(Peeked),
     Ended,
 }
 
-impl Frames {
+impl ZstdFrames {
     /// Begins the next frame, if there is one.
     fn next(&mut self) -> io::Result<bool> {
-        let mut source = match std::mem::replace(self, Frames::Ended) {
-            Frames::Inside(decoder) => decoder.into_inner(),
-            Frames::Between(source) => source,
-            Frames::Ended => return Ok(false),
+        let mut source = match std::mem::replace(self, ZstdFrames::Ended) {
+            ZstdFrames::Inside(decoder) => decoder.into_inner(),
+            ZstdFrames::Between(source) => source,
+            ZstdFrames::Ended => return Ok(false),
         };
         if source.is_at_end()? {
             return Ok(false);
         }
         let decoder = Decoder::new_with_max_window_size(source, MAX_WINDOW)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-        *self = Frames::Inside(Box::new(decoder));
+        *self = ZstdFrames::Inside(Box::new(decoder));
         Ok(true)
     }
 }
 
-impl Read for Frames {
+impl Read for ZstdFrames {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            if let Frames::Inside(decoder) = self {
+            if let ZstdFrames::Inside(decoder) = self {
                 let read = decoder.read(buffer)?;
                 if read > 0 || buffer.is_empty() {
                     return Ok(read);

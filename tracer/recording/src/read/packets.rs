@@ -4,11 +4,11 @@ use super::section::CurrentSection;
 use crate::packet::fragments::{Fragment, FragmentTable};
 use crate::packet::multipath::Multipath;
 use crate::packet::parse::Headers;
-use crate::packet::{Unreadable, link, parse, tunnel};
+use crate::packet::{UnreadablePacket, link, parse, tunnel};
 use crate::pcapng::classic::PacketHeader;
-use crate::pcapng::{BlockOption, ByteOrder, CapturePoint, Fields, Interface, block, custom};
+use crate::pcapng::{BlockFields, BlockOption, ByteOrder, CapturePoint, Interface, block, custom};
 use crate::record::{PacketHeaders, PacketMetadata, RecordCursor};
-use crate::wire::Wire;
+use crate::wire::WireValue;
 use std::ops::Range;
 use wirelap_events::{
     Body, Cpu, Event, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId,
@@ -73,7 +73,7 @@ impl<'s> CapturedPacket<'s> {
     /// Reads the fixed fields of a packet's block; its options follow then. `None` if the block is too short, or the
     /// interface was not described.
     pub fn read(
-        fields: &mut Fields<'_>,
+        fields: &mut BlockFields<'_>,
         kind: PacketBlock,
         section: &'s CurrentSection,
     ) -> Option<CapturedPacket<'s>> {
@@ -126,15 +126,15 @@ impl<'s> CapturedPacket<'s> {
         direction: Option<PacketHook>,
         number: u64,
         fragments: &mut FragmentTable,
-    ) -> Result<(CapturedEvent, Option<Multipath>), Unreadable> {
+    ) -> Result<(CapturedEvent, Option<Multipath>), UnreadablePacket> {
         let bytes = &block[self.bytes.clone()];
         if !link::is_known(self.interface.link) {
-            return Err(Unreadable::Link);
+            return Err(UnreadablePacket::Link);
         }
         let (link_header, way) = link::header(self.interface.link, bytes)?;
-        let link_bytes = u32::try_from(link_header).map_err(|_| Unreadable::Cut)?;
-        let original = self.original.checked_sub(link_bytes).ok_or(Unreadable::Cut)?;
-        let inside = bytes.get(link_header..).ok_or(Unreadable::Cut)?;
+        let link_bytes = u32::try_from(link_header).map_err(|_| UnreadablePacket::Cut)?;
+        let original = self.original.checked_sub(link_bytes).ok_or(UnreadablePacket::Cut)?;
+        let inside = bytes.get(link_header..).ok_or(UnreadablePacket::Cut)?;
         // The probes see what a tunnel carries on devices of its own.
         let is_own = own.is_some() || self.interface.point.is_some();
         let parsed = if is_own {
@@ -150,13 +150,13 @@ impl<'s> CapturedPacket<'s> {
         });
         let (outer, headers) = match parsed {
             Ok(found) => found,
-            Err(Unreadable::Fragment(fragment)) => {
+            Err(UnreadablePacket::Fragment(fragment)) => {
                 let at = (place, link_header, number);
                 return Ok((self.assembled(inside, fragment, at, fragments)?, None));
             }
             Err(why) => return Err(why),
         };
-        let inside = inside.get(outer..).ok_or(Unreadable::Cut)?;
+        let inside = inside.get(outer..).ok_or(UnreadablePacket::Cut)?;
         let link_header = link_header.saturating_add(outer);
         let point = if outer > 0 { in_tunnel(place) } else { place };
         let metadata = own.map_or_else(|| self.metadata(number, link_header), |own| own.metadata);
@@ -180,18 +180,18 @@ impl<'s> CapturedPacket<'s> {
         fragment: Fragment,
         (place, link_header, number): (CapturePoint, usize, u64),
         fragments: &mut FragmentTable,
-    ) -> Result<CapturedEvent, Unreadable> {
+    ) -> Result<CapturedEvent, UnreadablePacket> {
         let at = Nanos(self.at);
         let key = (place.hook, place.device);
-        let mut waits = Unreadable::Fragment(fragment);
+        let mut waits = UnreadablePacket::Fragment(fragment);
         let captured = inside.get(fragment.header..).unwrap_or_default();
         let mut whole = fragments.add(at, key, &fragment, captured, self.original).ok_or(waits)?;
         // A tunnel's packets may be fragments, and so may be what they carry.
         for _ in 0..tunnel::MAX_DEPTH {
             waits = match tunnel::parse_innermost(&whole.bytes, whole.original) {
-                Err(Unreadable::Fragment(inner)) => {
+                Err(UnreadablePacket::Fragment(inner)) => {
                     let captured = whole.bytes.get(inner.header..).unwrap_or_default();
-                    let (wire_bytes, waits) = (whole.wire_bytes, Unreadable::Fragment(inner));
+                    let (wire_bytes, waits) = (whole.wire_bytes, UnreadablePacket::Fragment(inner));
                     let next = fragments.add(at, key, &inner, captured, wire_bytes);
                     whole = next.ok_or(waits)?;
                     waits
@@ -293,18 +293,18 @@ impl<'a> LivePacket<'a> {
         id: PacketId,
         fragments: &mut FragmentTable,
         assembled: &'b mut Vec<u8>,
-    ) -> Result<Event<'b>, Unreadable>
+    ) -> Result<Event<'b>, UnreadablePacket>
     where
         'a: 'b,
     {
         let wire_bytes = self.original.saturating_add(self.link_header.into());
         let (headers, wire_bytes) = match parse::parse(self.bytes, self.original) {
             Ok(headers) => (headers, wire_bytes),
-            Err(Unreadable::Fragment(fragment)) => {
+            Err(UnreadablePacket::Fragment(fragment)) => {
                 let captured = self.bytes.get(fragment.header..).unwrap_or_default();
                 let place = (self.hook, self.device);
                 let whole = fragments.add(self.at, place, &fragment, captured, wire_bytes);
-                let whole = whole.ok_or(Unreadable::Fragment(fragment))?;
+                let whole = whole.ok_or(UnreadablePacket::Fragment(fragment))?;
                 *assembled = whole.bytes;
                 (parse::parse(assembled, whole.original)?, whole.wire_bytes)
             }
@@ -345,7 +345,7 @@ impl OwnOption {
     ) -> Option<OwnOption> {
         let mut from = custom::own_value(option.value, order)?;
         let at = Nanos(at.wrapping_sub(wall.cast_unsigned()));
-        let (cpu, metadata) = (Wire::take(&mut from)?, Wire::take(&mut from)?);
+        let (cpu, metadata) = (WireValue::take(&mut from)?, WireValue::take(&mut from)?);
         let records = if from.0.is_empty() {
             None
         } else {

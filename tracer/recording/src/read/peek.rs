@@ -6,18 +6,18 @@ use std::io::Read;
 
 /// Selection of entries that are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WantedEntries {
     /// All but ticks.
     AllButTicks,
     /// Packets, and the keys that they are read with.
     Packets,
 }
 
-impl Wanted {
+impl WantedEntries {
     fn has(self, entry: &LocatedEntry) -> bool {
         match self {
-            Wanted::AllButTicks => !matches!(entry, LocatedEntry::Tick(_)),
-            Wanted::Packets => {
+            WantedEntries::AllButTicks => !matches!(entry, LocatedEntry::Tick(_)),
+            WantedEntries::Packets => {
                 let is_of_packets = entry.is_packet() || entry.is_loss();
                 is_of_packets || matches!(entry, LocatedEntry::TlsKeys(_))
             }
@@ -29,13 +29,13 @@ impl Wanted {
 #[derive(Debug)]
 pub struct Peek<'r, R> {
     recording: &'r mut Recording<R>,
-    wanted: Wanted,
+    wanted: WantedEntries,
     entry: Option<LocatedEntry>,
 }
 
 impl<'r, R: Read> Peek<'r, R> {
     /// Nothing is read yet.
-    pub fn new(recording: &'r mut Recording<R>, wanted: Wanted) -> Peek<'r, R> {
+    pub fn new(recording: &'r mut Recording<R>, wanted: WantedEntries) -> Peek<'r, R> {
         Peek { recording, wanted, entry: None }
     }
 

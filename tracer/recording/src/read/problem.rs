@@ -47,7 +47,7 @@ impl Problems {
 
 /// Counts of packets and records in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct FileCounts {
     /// TCP and UDP packets that were handed out, from packet blocks.
     pub packets: u64,
     /// Entries that were handed out from wirelap's own records.

@@ -4,10 +4,10 @@ use super::block::{BlockOrEntry, PendingBlock};
 use super::blocks::{BlockReader, FilePart, NotACapture, RawBlock};
 use super::entries::EntryReader;
 use super::packets::{PacketBlock, PacketPlace};
-use super::problem::{Counts, Disorder, Problems};
+use super::problem::{Disorder, FileCounts, Problems};
 use super::section::CurrentSection;
-use crate::pcapng::block::{self, Frame};
-use crate::pcapng::{Blocks, Section};
+use crate::pcapng::block::{self, BlockBounds};
+use crate::pcapng::{BlockBuffer, SectionHeader};
 use crate::record::{Entry, LocatedEntry};
 use std::io::Read;
 use std::ops::Range;
@@ -26,7 +26,7 @@ pub struct Recording<R> {
     /// Everything that the file has was read.
     is_at_end: bool,
     /// Blocks of pcapng that a classic file's header or packet was made into.
-    converted: Blocks,
+    converted: BlockBuffer,
     problems: Problems,
     pub(super) disorder: Disorder,
 }
@@ -44,7 +44,7 @@ impl<R: Read> Recording<R> {
             pending: None,
             at_hand: None,
             is_at_end: false,
-            converted: Blocks::default(),
+            converted: BlockBuffer::default(),
             problems: Problems::default(),
             disorder: Disorder::default(),
         };
@@ -93,7 +93,7 @@ impl<R: Read> Recording<R> {
     }
 
     /// The section's header with the machine; `None` if wirelap did not record it.
-    pub fn section(&self) -> Option<&Section> {
+    pub fn section(&self) -> Option<&SectionHeader> {
         self.section.own()
     }
 
@@ -108,7 +108,7 @@ impl<R: Read> Recording<R> {
     }
 
     /// Counts of what was read so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> FileCounts {
         self.entries.counts()
     }
 
@@ -186,7 +186,7 @@ impl<R: Read> Recording<R> {
     ///
     /// # Errors
     /// The block cannot be read, and what it is.
-    fn pcapng_block(&mut self, frame: Frame) -> Result<Option<PacketPlace>, &'static str> {
+    fn pcapng_block(&mut self, frame: BlockBounds) -> Result<Option<PacketPlace>, &'static str> {
         let (bytes, order) = (self.blocks.block(), frame.order);
         match frame.kind {
             block::SECTION => {

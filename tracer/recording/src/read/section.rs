@@ -1,8 +1,8 @@
 //! The section that is being read: what its header and its interfaces say, and so how its packets are to be understood.
 
-use crate::pcapng::classic::Header;
+use crate::pcapng::classic::ClassicHeader;
 use crate::pcapng::interface::device_name;
-use crate::pcapng::{ByteOrder, Fields, Interface, Section};
+use crate::pcapng::{BlockFields, ByteOrder, Interface, SectionHeader};
 use wirelap_events::{IfIndex, NetNs};
 
 /// The most interfaces of a section, and the most devices that wait for being asked for.
@@ -12,7 +12,7 @@ const MAX_INTERFACES: usize = 65_536;
 #[derive(Debug, Default)]
 pub struct CurrentSection {
     /// The section's header; `None` if the section is not one of wirelap's own.
-    own: Option<Section>,
+    own: Option<SectionHeader>,
     interfaces: Vec<Interface>,
     /// Devices that have been named since that was last asked.
     named: Vec<(NetNs, IfIndex, String)>,
@@ -22,17 +22,17 @@ impl CurrentSection {
     /// A section begins with this block.
     pub fn begin(&mut self, block: &[u8], order: ByteOrder) {
         self.interfaces.clear();
-        self.own = Section::read(Fields::of_block(block, order));
+        self.own = SectionHeader::read(BlockFields::of_block(block, order));
     }
 
     /// A classic file is one section with one interface.
-    pub fn begin_classic(&mut self, header: &Header) {
+    pub fn begin_classic(&mut self, header: &ClassicHeader) {
         self.interfaces.push(header.interface());
     }
 
     /// Adds the interface that this block describes; `None` if the block cannot be read, or there are too many.
     pub fn add_interface(&mut self, block: &[u8], order: ByteOrder) -> Option<()> {
-        let fields = Fields::of_block(block, order);
+        let fields = BlockFields::of_block(block, order);
         let interface = Interface::read(fields.clone())?;
         if self.interfaces.len() >= MAX_INTERFACES {
             return None;
@@ -52,7 +52,7 @@ impl CurrentSection {
     }
 
     /// The section's header with the machine; `None` if the section is not one of wirelap's own.
-    pub fn own(&self) -> Option<&Section> {
+    pub fn own(&self) -> Option<&SectionHeader> {
         self.own.as_ref()
     }
 

@@ -7,7 +7,7 @@
 //!
 //! Programs may write both, of the same packets: the greater sum counts.
 
-use crate::pcapng::{ByteOrder, Fields, option};
+use crate::pcapng::{BlockFields, ByteOrder, option};
 use rustc_hash::FxHashMap;
 use wirelap_events::Saturate;
 
@@ -51,7 +51,7 @@ impl StatedLosses {
 
     /// Reads a block of statistics. Returns how many losses are new.
     pub fn statistics(&mut self, block: &[u8], order: ByteOrder) -> u64 {
-        let mut fields = Fields::of_block(block, order);
+        let mut fields = BlockFields::of_block(block, order);
         let Some(interface) = fields.u32() else { return 0 };
         // The time.
         let Some(()) = fields.skip(8) else { return 0 };

@@ -24,11 +24,11 @@ const MAX_NARROW_DISTANCE: u32 = 1 << 24;
 
 /// The directions of subflows.
 #[derive(Debug, Default)]
-pub struct Subflows(FxHashMap<FlowKey, Direction>);
+pub struct Subflows(FxHashMap<FlowKey, SubflowDirection>);
 
 /// One direction of a subflow.
 #[derive(Clone, Copy, Debug, Default)]
-struct Direction {
+struct SubflowDirection {
     /// The number of its SYN.
     isn: Option<Seq>,
     /// The subflow belongs to a connection that has another one.
@@ -45,7 +45,7 @@ struct Direction {
     is_lost: bool,
 }
 
-impl Direction {
+impl SubflowDirection {
     /// Adds a mapping that came with a packet.
     fn map(&mut self, mapping: &DataMapping, packet: &Packet<'_>, seq: Seq) {
         let offset = mapping.data.wrapping_sub(mapping.subflow.into());
@@ -79,7 +79,8 @@ impl Subflows {
         let is_placed = if direction.is_joined {
             self.place_joined(packet, &mut tcp, &direction)
         } else {
-            let acknowledged = self.0.get(&packet.flow.reversed()).map_or(0, Direction::elsewhere);
+            let acknowledged =
+                self.0.get(&packet.flow.reversed()).map_or(0, SubflowDirection::elsewhere);
             tcp.seq = tcp.seq.plus(direction.elsewhere());
             tcp.ack = tcp.ack.plus(acknowledged);
             if direction.is_shared {
@@ -105,7 +106,8 @@ impl Subflows {
         let direction = self.0.entry(flow).or_default();
         if tcp.flags & tcp_flags::SYN != 0 {
             let is_joined = found == Multipath::Joins;
-            *direction = Direction { isn: Some(tcp.seq), is_joined, ..Direction::default() };
+            *direction =
+                SubflowDirection { isn: Some(tcp.seq), is_joined, ..SubflowDirection::default() };
         }
         direction.is_joined |= found == Multipath::Joins;
         let Multipath::Maps(mapping) = found else { return };
@@ -117,7 +119,7 @@ impl Subflows {
 
     /// Looks for the connection that a subflow belongs to. Only one may be near.
     fn link(&mut self, flow: FlowKey, mapping: &DataMapping) {
-        let is_near = |(key, other): &(&FlowKey, &Direction)| {
+        let is_near = |(key, other): &(&FlowKey, &SubflowDirection)| {
             let distance = mapping.data.wrapping_sub(other.highest).cast_signed();
             let same_end = key.src.port() == flow.src.port() || key.dst.port() == flow.dst.port();
             !other.is_joined
@@ -147,7 +149,7 @@ impl Subflows {
         &self,
         packet: &mut Packet<'_>,
         tcp: &mut TcpFields,
-        direction: &Direction,
+        direction: &SubflowDirection,
     ) -> bool {
         // What it acknowledges are bytes of its own subflow.
         tcp.flags &= !tcp_flags::ACK;

@@ -2,7 +2,7 @@
 
 use super::kind::FIRST_EVENT;
 use super::packet;
-use crate::wire::{Bytes, Wire};
+use crate::wire::{Bytes, WireValue};
 use wirelap_events::{Body, Event, Nanos};
 
 /// The last kind that is an event.
@@ -61,21 +61,21 @@ pub fn put(event: &Event<'_>, out: &mut Vec<u8>) {
 /// Reads the body of an event that was seen at a time; `None` if it does not say what its kind should.
 pub fn take(kind: u8, at: Nanos, from: &mut Bytes<'_>) -> Option<Body<'static>> {
     Some(match kind {
-        16 => Body::Socket(Wire::take(from)?),
-        17 => Body::Closed(Wire::take(from)?),
-        18 => Body::Send(Wire::take(from)?),
-        19 => Body::Read(Wire::take(from)?),
-        20 => Body::Ready(Wire::take(from)?),
+        16 => Body::Socket(WireValue::take(from)?),
+        17 => Body::Closed(WireValue::take(from)?),
+        18 => Body::Send(WireValue::take(from)?),
+        19 => Body::Read(WireValue::take(from)?),
+        20 => Body::Ready(WireValue::take(from)?),
         21 => Body::Packet(packet::take(at, from)?),
-        22 => Body::Wake(Wire::take(from)?),
-        23 => Body::Retransmit(Wire::take(from)?),
-        24 => Body::Drop(Wire::take(from)?),
-        25 => Body::Lost(Wire::take(from)?),
-        26 => Body::Window(Wire::take(from)?),
-        27 => Body::Quota(Wire::take(from)?),
-        28 => Body::State(Wire::take(from)?),
-        29 => Body::Waiting(Wire::take(from)?),
-        30 => Body::Ended(Wire::take(from)?),
+        22 => Body::Wake(WireValue::take(from)?),
+        23 => Body::Retransmit(WireValue::take(from)?),
+        24 => Body::Drop(WireValue::take(from)?),
+        25 => Body::Lost(WireValue::take(from)?),
+        26 => Body::Window(WireValue::take(from)?),
+        27 => Body::Quota(WireValue::take(from)?),
+        28 => Body::State(WireValue::take(from)?),
+        29 => Body::Waiting(WireValue::take(from)?),
+        30 => Body::Ended(WireValue::take(from)?),
         _ => return None,
     })
 }

@@ -2,7 +2,7 @@
 
 use super::located::LocatedEntry;
 use super::{body, kind};
-use crate::wire::{Bytes, Wire};
+use crate::wire::{Bytes, WireValue};
 use std::ops::Range;
 use wirelap_events::{Body, Cpu, Event, Nanos};
 
@@ -19,7 +19,7 @@ pub struct RecordCursor {
 
 /// Why a record gives no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unreadable {
+pub enum UnreadableRecord {
     /// A later version wrote it.
     LaterVersion,
     /// The record does not have the fields of its kind.
@@ -47,29 +47,29 @@ impl RecordCursor {
     ///
     /// # Errors
     /// The record gives no entry. Nothing behind it can be read if its length is wrong: then the cursor is at the end.
-    pub fn next(&mut self, block: &[u8]) -> Result<Option<LocatedEntry>, Unreadable> {
+    pub fn next(&mut self, block: &[u8]) -> Result<Option<LocatedEntry>, UnreadableRecord> {
         let mut rest = Bytes(block.get(self.at..self.end).unwrap_or_default());
         if rest.0.is_empty() {
             return Ok(None);
         }
         self.at = self.end;
         let len = rest.unsigned().and_then(|len| usize::try_from(len).ok());
-        let record = len.and_then(|len| rest.take(len)).ok_or(Unreadable::Malformed)?;
+        let record = len.and_then(|len| rest.take(len)).ok_or(UnreadableRecord::Malformed)?;
         self.at = self.end.saturating_sub(rest.0.len());
         self.read(Bytes(record)).map(Some)
     }
 
     /// Reads a record that ends where the next one begins.
-    fn read(&mut self, mut from: Bytes<'_>) -> Result<LocatedEntry, Unreadable> {
-        let [kind] = from.array().ok_or(Unreadable::Malformed)?;
+    fn read(&mut self, mut from: Bytes<'_>) -> Result<LocatedEntry, UnreadableRecord> {
+        let [kind] = from.array().ok_or(UnreadableRecord::Malformed)?;
         match kind {
             kind::TICK => self.time(&mut from).map(LocatedEntry::Tick),
             kind::NOTE => self.note(from),
             kind::KNOWN => self.event(kind::FIRST_EVENT, from, true),
             kind if body::is_known(kind) => self.event(kind, from, false),
-            _ => return Err(Unreadable::LaterVersion),
+            _ => return Err(UnreadableRecord::LaterVersion),
         }
-        .ok_or(Unreadable::Malformed)
+        .ok_or(UnreadableRecord::Malformed)
     }
 
     fn time(&mut self, from: &mut Bytes<'_>) -> Option<Nanos> {

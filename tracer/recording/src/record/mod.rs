@@ -28,8 +28,8 @@ mod located;
 mod packet;
 mod writer;
 
-pub(crate) use cursor::{RecordCursor, Unreadable};
+pub(crate) use cursor::{RecordCursor, UnreadableRecord};
 pub use entry::{Entry, Note};
 pub(crate) use located::LocatedEntry;
 pub(crate) use packet::{PacketHeaders, PacketMetadata};
-pub(crate) use writer::Records;
+pub(crate) use writer::RecordBuffer;

@@ -1,6 +1,6 @@
 //! A packet ↔ its bytes: what its headers and its interface say, and what they do not.
 
-use crate::wire::{Bytes, Signed, Wire, fields, put_unsigned};
+use crate::wire::{Bytes, Signed, WireValue, fields, put_unsigned};
 use wirelap_events::{
     FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId, PacketKind, SocketId, TaskId,
     TcpFields,

@@ -2,12 +2,12 @@
 
 use super::entry::Note;
 use super::{body, kind};
-use crate::wire::{Wire, put_signed, put_unsigned};
+use crate::wire::{WireValue, put_signed, put_unsigned};
 use wirelap_events::{Event, Nanos};
 
 /// Records, one behind the other.
 #[derive(Debug, Default)]
-pub struct Records {
+pub struct RecordBuffer {
     bytes: Vec<u8>,
     /// The time of the first record.
     base: Nanos,
@@ -17,7 +17,7 @@ pub struct Records {
     scratch: Vec<u8>,
 }
 
-impl Records {
+impl RecordBuffer {
     /// Bytes of all records.
     pub fn len(&self) -> usize {
         self.bytes.len()

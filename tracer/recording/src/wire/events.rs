@@ -2,7 +2,7 @@
 //!
 //! A field behind a semicolon was added later: the first recordings end before it.
 
-use super::Wire;
+use super::WireValue;
 use super::bytes::Bytes;
 use super::value::{fields, variants};
 use wirelap_events::{

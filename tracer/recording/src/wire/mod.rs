@@ -17,7 +17,7 @@
 //! | file | what |
 //! |---|---|
 //! | `bytes` | bytes that are read from the front, numbers of variable length |
-//! | `value` | [`Wire`]: a value ↔ its bytes; numbers, options, names, addresses; the lists of fields and variants |
+//! | `value` | [`WireValue`]: a value ↔ its bytes; numbers, options, names, addresses; the lists of fields and variants |
 //! | `events` | the structs and enums of events |
 //! | `sched` | waits of threads and CPU quotas |
 
@@ -28,4 +28,4 @@ mod value;
 
 pub use bytes::{Bytes, put_signed, put_unsigned};
 pub(crate) use value::fields;
-pub use value::{Signed, Wire};
+pub use value::{Signed, WireValue};

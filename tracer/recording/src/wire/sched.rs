@@ -9,12 +9,12 @@
 //! ```
 //! The first recordings have a `Wake` that ends with its holder.
 
-use super::Wire;
+use super::WireValue;
 use super::bytes::{Bytes, put_unsigned};
 use super::value::fields;
 use wirelap_events::{Holder, Nanos, Quota, Wake};
 
-impl Wire for Wake {
+impl WireValue for Wake {
     fn put(&self, out: &mut Vec<u8>) {
         let Wake { task, reason: rest, left, woken, waker, from_irq, migrated, holder, .. } = self;
         task.put(out);
@@ -46,29 +46,29 @@ impl Wire for Wake {
 
     fn take(from: &mut Bytes<'_>) -> Option<Wake> {
         let mut wake = Wake {
-            task: Wire::take(from)?,
-            reason: Wire::take(from)?,
-            left: Wire::take(from)?,
-            woken: Wire::take(from)?,
-            waker: Wire::take(from)?,
-            from_irq: Wire::take(from)?,
-            migrated: Wire::take(from)?,
-            holder: Wire::take(from)?,
+            task: WireValue::take(from)?,
+            reason: WireValue::take(from)?,
+            left: WireValue::take(from)?,
+            woken: WireValue::take(from)?,
+            waker: WireValue::take(from)?,
+            from_irq: WireValue::take(from)?,
+            migrated: WireValue::take(from)?,
+            holder: WireValue::take(from)?,
             ..Wake::default()
         };
         if from.0.is_empty() {
             return Some(wake);
         }
-        wake.throttled = Wire::take(from)?;
-        wake.cgroup = Wire::take(from)?;
-        wake.sleep = Wire::take(from)?;
-        wake.waker_comm = Wire::take(from)?;
+        wake.throttled = WireValue::take(from)?;
+        wake.cgroup = WireValue::take(from)?;
+        wake.sleep = WireValue::take(from)?;
+        wake.waker_comm = WireValue::take(from)?;
         let others = usize::from(u8::take(from)?);
         for other in wake.others.get_mut(..others)? {
-            *other = Wire::take(from)?;
+            *other = WireValue::take(from)?;
         }
         wake.missed = !from.0.is_empty() && bool::take(from)?;
-        wake.rest = if from.0.is_empty() { Nanos(0) } else { Wire::take(from)? };
+        wake.rest = if from.0.is_empty() { Nanos(0) } else { WireValue::take(from)? };
         Some(wake)
     }
 }

@@ -8,7 +8,7 @@ use wirelap_events::{
 };
 
 /// A value that stands in a record.
-pub trait Wire: Sized {
+pub trait WireValue: Sized {
     /// Appends the value's bytes.
     fn put(&self, out: &mut Vec<u8>);
 
@@ -20,15 +20,15 @@ pub trait Wire: Sized {
 /// earlier versions end before them, and they have their default value then.
 macro_rules! fields {
     ($($type:ident { $($field:ident),* $(; $($later:ident),*)? })*) => { $(
-        impl Wire for $type {
+        impl WireValue for $type {
             fn put(&self, out: &mut Vec<u8>) {
                 $(self.$field.put(out);)*
                 $($(self.$later.put(out);)*)?
             }
             fn take(from: &mut Bytes<'_>) -> Option<$type> {
                 Some($type {
-                    $($field: Wire::take(from)?,)*
-                    $($($later: Wire::take(from).unwrap_or_default(),)*)?
+                    $($field: WireValue::take(from)?,)*
+                    $($($later: WireValue::take(from).unwrap_or_default(),)*)?
                 })
             }
         }
@@ -43,7 +43,7 @@ macro_rules! variants {
         $($number:literal => $variant:ident
             $({ $($field:ident),* $(; $($later:ident),*)? })? $(($inner:ident))?),*
     })*) => { $(
-        impl Wire for $type {
+        impl WireValue for $type {
             fn put(&self, out: &mut Vec<u8>) {
                 match self {
                     $($type::$variant $({ $($field,)* $($($later),*)? })? $(($inner))? => {
@@ -58,10 +58,10 @@ macro_rules! variants {
                 Some(match number {
                     $($number => $type::$variant
                         $({
-                            $($field: Wire::take(from)?,)*
-                            $($($later: Wire::take(from).unwrap_or_default(),)*)?
+                            $($field: WireValue::take(from)?,)*
+                            $($($later: WireValue::take(from).unwrap_or_default(),)*)?
                         })?
-                        $(({ let $inner = Wire::take(from)?; $inner }))?,)*
+                        $(({ let $inner = WireValue::take(from)?; $inner }))?,)*
                     _ => return None,
                 })
             }
@@ -73,7 +73,7 @@ pub(super) use variants;
 
 macro_rules! unsigned {
     ($($type:ty),*) => { $(
-        impl Wire for $type {
+        impl WireValue for $type {
             fn put(&self, out: &mut Vec<u8>) {
                 put_unsigned(out, u64::from(*self));
             }
@@ -87,12 +87,12 @@ unsigned!(u8, u16, u32, u64);
 
 macro_rules! newtypes {
     ($($type:ident),*) => { $(
-        impl Wire for $type {
+        impl WireValue for $type {
             fn put(&self, out: &mut Vec<u8>) {
                 self.0.put(out);
             }
             fn take(from: &mut Bytes<'_>) -> Option<$type> {
-                Wire::take(from).map($type)
+                WireValue::take(from).map($type)
             }
         }
     )* };
@@ -103,7 +103,7 @@ newtypes!(CgroupId, Cpu, IfIndex, Nanos, NetNs, Pid, SocketId, Tid);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signed(pub i64);
 
-impl Wire for Signed {
+impl WireValue for Signed {
     fn put(&self, out: &mut Vec<u8>) {
         put_signed(out, self.0);
     }
@@ -116,7 +116,7 @@ impl Wire for Signed {
 /// Values that are as likely large as small: all their bytes, the lowest first.
 macro_rules! fixed {
     ($($type:ident($number:ty)),*) => { $(
-        impl Wire for $type {
+        impl WireValue for $type {
             fn put(&self, out: &mut Vec<u8>) {
                 out.extend_from_slice(&self.0.to_le_bytes());
             }
@@ -128,7 +128,7 @@ macro_rules! fixed {
 }
 fixed!(PacketId(u64), Seq(u32));
 
-impl Wire for bool {
+impl WireValue for bool {
     fn put(&self, out: &mut Vec<u8>) {
         out.push(u8::from(*self));
     }
@@ -142,7 +142,7 @@ impl Wire for bool {
     }
 }
 
-impl<T: Wire> Wire for Option<T> {
+impl<T: WireValue> WireValue for Option<T> {
     fn put(&self, out: &mut Vec<u8>) {
         self.is_some().put(out);
         if let Some(value) = self {
@@ -156,7 +156,7 @@ impl<T: Wire> Wire for Option<T> {
 }
 
 /// A name: its length without the NULs at its end, then so many bytes. Bytes behind an earlier NUL are kept.
-impl Wire for Comm {
+impl WireValue for Comm {
     fn put(&self, out: &mut Vec<u8>) {
         let len =
             self.0.iter().rposition(|&byte| byte != 0).map_or(0, |last| last.saturating_add(1));
@@ -172,7 +172,7 @@ impl Wire for Comm {
     }
 }
 
-impl Wire for SocketAddr {
+impl WireValue for SocketAddr {
     fn put(&self, out: &mut Vec<u8>) {
         match self.ip() {
             IpAddr::V4(ip) => {
@@ -198,7 +198,7 @@ impl Wire for SocketAddr {
 }
 
 /// Text: its length in bytes, then so many bytes.
-impl<const N: usize> Wire for ArrayString<N> {
+impl<const N: usize> WireValue for ArrayString<N> {
     fn put(&self, out: &mut Vec<u8>) {
         put_unsigned(out, self.len() as u64);
         out.extend_from_slice(self.as_bytes());

@@ -6,12 +6,14 @@
 
 use super::comment;
 use super::interfaces::{DeviceName, Interfaces};
-use super::shown::{Shown, ShownFlows, ShownPacket};
+use super::shown::{ShownFlows, ShownPacket, ShownSightings};
 use super::sockets::OpenSockets;
 use crate::packet::build;
-use crate::pcapng::{Blocks, ByteOrder, CapturePoint, Section, block, custom, option, secrets};
-use crate::record::{Entry, Note, PacketMetadata, Records};
-use crate::wire::{Wire, put_unsigned};
+use crate::pcapng::{
+    BlockBuffer, ByteOrder, CapturePoint, SectionHeader, block, custom, option, secrets,
+};
+use crate::record::{Entry, Note, PacketMetadata, RecordBuffer};
+use crate::wire::{WireValue, put_unsigned};
 use wirelap_events::{Body, Event, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, Saturate};
 
 /// Records of so many bytes do not wait for a packet.
@@ -22,21 +24,21 @@ const MAX_IN_OPTION: usize = 65_000;
 
 /// Settings for writing entries.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Settings {
+pub struct EncoderSettings {
     /// Sightings of a packet that Wireshark sees.
-    pub shown: Shown,
+    pub shown: ShownSightings,
     /// Captured payload is kept.
     pub payload: bool,
 }
 
 /// Puts entries into blocks.
 pub struct Encoder {
-    section: Section,
-    settings: Settings,
-    blocks: Blocks,
+    section: SectionHeader,
+    settings: EncoderSettings,
+    blocks: BlockBuffer,
     interfaces: Interfaces,
     /// Records that wait for a block.
-    records: Records,
+    records: RecordBuffer,
     /// A record other than a tick waits for a block.
     has_news: bool,
     flows: ShownFlows,
@@ -58,13 +60,17 @@ impl std::fmt::Debug for Encoder {
 
 impl Encoder {
     /// Begins with a section.
-    pub fn new(section: Section, settings: Settings, device_name: DeviceName) -> Encoder {
+    pub fn new(
+        section: SectionHeader,
+        settings: EncoderSettings,
+        device_name: DeviceName,
+    ) -> Encoder {
         let mut encoder = Encoder {
             section,
             settings,
-            blocks: Blocks::default(),
+            blocks: BlockBuffer::default(),
             interfaces: Interfaces::new(device_name),
-            records: Records::default(),
+            records: RecordBuffer::default(),
             has_news: false,
             flows: ShownFlows::new(settings.shown),
             sockets: OpenSockets::default(),

@@ -3,7 +3,7 @@
 //! A recording of wirelap is written again from its events, so that what the chosen packets have in their options is of chosen events
 //! alone. The blocks of other captures are copied as they are.
 
-use super::encoder::{Encoder, Settings};
+use super::encoder::{Encoder, EncoderSettings};
 use crate::pcapng::block;
 use crate::read::{Block, BlockOrEntry, Recording};
 use crate::record::Entry;
@@ -74,7 +74,7 @@ impl Excerpt {
         choice: &mut dyn EventChoice,
     ) -> Result<(), TooLarge> {
         let section = recording.section().cloned().unwrap_or_default();
-        let settings = Settings { payload: true, ..Settings::default() };
+        let settings = EncoderSettings { payload: true, ..EncoderSettings::default() };
         let mut encoder = Encoder::new(section, settings, Box::new(|_, _| None));
         while !choice.is_over() {
             let Some(entry) = recording.next() else { break };

@@ -80,7 +80,7 @@ pub struct Files {
     path: PathBuf,
     store: Box<dyn Store>,
     rotation: Rotation,
-    sink: Sink,
+    sink: RecordingSink,
     /// Bytes of complete blocks in the file that is being written.
     len: u64,
     number: u64,
@@ -95,7 +95,7 @@ pub struct Files {
 }
 
 #[derive(Debug)]
-enum Sink {
+enum RecordingSink {
     File(File),
     Stdout,
 }
@@ -115,7 +115,7 @@ impl Files {
             path: path.to_owned(),
             store,
             rotation,
-            sink: Sink::Stdout,
+            sink: RecordingSink::Stdout,
             len: 0,
             number: older.last().copied().unwrap_or(0),
             older: older.iter().map(|&number| numbered(path, number)).collect(),
@@ -149,7 +149,7 @@ impl Files {
             self.path.clone()
         };
         self.sink = match self.store.create(&path) {
-            Ok(file) => Sink::File(file),
+            Ok(file) => RecordingSink::File(file),
             Err(error) => {
                 return self.failed = Some(WriteFailed { path, written: self.bytes, error });
             }
@@ -178,8 +178,8 @@ impl Files {
             return;
         }
         let written = match &mut self.sink {
-            Sink::File(file) => file.write_all(bytes),
-            Sink::Stdout => {
+            RecordingSink::File(file) => file.write_all(bytes),
+            RecordingSink::Stdout => {
                 let mut out = io::stdout().lock();
                 out.write_all(bytes).and_then(|()| out.flush())
             }
@@ -190,7 +190,7 @@ impl Files {
                 self.bytes.grow(bytes.len() as u64);
             }
             Err(error) => {
-                if let Sink::File(file) = &self.sink {
+                if let RecordingSink::File(file) = &self.sink {
                     // If that fails, the file ends in the middle of a block, which readers cope with.
                     let _ = file.set_len(self.len);
                 }

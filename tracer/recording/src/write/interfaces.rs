@@ -1,6 +1,6 @@
 //! The interfaces of a file: one for each point where packets are seen.
 
-use crate::pcapng::{Blocks, CapturePoint, interface};
+use crate::pcapng::{BlockBuffer, CapturePoint, interface};
 use rustc_hash::FxHashMap;
 use wirelap_events::{IfIndex, NetNs};
 
@@ -46,7 +46,7 @@ impl Interfaces {
 
     /// Describes an interface without packets, if there is none yet: Wireshark's programs refuse to copy a file in which another
     /// block comes before the first interface.
-    pub fn have_one(&mut self, blocks: &mut Blocks) {
+    pub fn have_one(&mut self, blocks: &mut BlockBuffer) {
         if self.count == 0 {
             self.count = 1;
             interface::put_without_packets(blocks);
@@ -54,7 +54,7 @@ impl Interfaces {
     }
 
     /// The number of a point's interface, which is described before its first packet.
-    pub fn number(&mut self, point: CapturePoint, blocks: &mut Blocks) -> u32 {
+    pub fn number(&mut self, point: CapturePoint, blocks: &mut BlockBuffer) -> u32 {
         if let Some(&number) = self.numbers.get(&point) {
             return number;
         }

@@ -84,7 +84,7 @@ impl KeptParts {
 
 /// A part of the memory that is full.
 #[derive(Debug)]
-struct Part {
+struct FullPart {
     kept: KeptPart,
     first: Nanos,
     last: Nanos,
@@ -95,7 +95,7 @@ struct Part {
 pub struct KeptEvents {
     limits: KeepLimits,
     encoder: Encoder,
-    full: VecDeque<Part>,
+    full: VecDeque<FullPart>,
     /// Bytes of all full parts.
     bytes: usize,
     /// Bytes that the part that is being filled began with: notes and the open sockets.
@@ -224,7 +224,7 @@ impl KeptEvents {
             self.encoder.complete();
             let kept = KeptPart { bytes: self.encoder.bytes().into(), events: self.base };
             self.bytes.grow(kept.bytes.len());
-            self.full.push_back(Part { kept, first, last });
+            self.full.push_back(FullPart { kept, first, last });
             self.forget_old(last);
         }
         self.restart();
@@ -244,15 +244,15 @@ impl KeptEvents {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Entry, Note, Problems, Recording, Section, Settings};
+    use crate::{EncoderSettings, Entry, Note, Problems, Recording, SectionHeader};
     use wirelap_test_support::world::{World, process};
 
     const LIMITS: KeepLimits =
         KeepLimits { time: Nanos::from_millis(60_000), bytes: 1 << 20, rate: 1_000_000 };
 
     fn kept(limits: KeepLimits) -> KeptEvents {
-        let settings = Settings { payload: true, ..Settings::default() };
-        let encoder = Encoder::new(Section::default(), settings, Box::new(|_, _| None));
+        let settings = EncoderSettings { payload: true, ..EncoderSettings::default() };
+        let encoder = Encoder::new(SectionHeader::default(), settings, Box::new(|_, _| None));
         KeptEvents::new(encoder, limits)
     }
 
@@ -328,8 +328,8 @@ mod tests {
     fn parts_end_in_time_and_joined_they_are_one_recording() {
         let world = messages(2_000, Nanos::from_millis(5));
         let time = Nanos::from_millis(2_000);
-        let settings = Settings { payload: true, ..Settings::default() };
-        let mut encoder = Encoder::new(Section::default(), settings, Box::new(|_, _| None));
+        let settings = EncoderSettings { payload: true, ..EncoderSettings::default() };
+        let mut encoder = Encoder::new(SectionHeader::default(), settings, Box::new(|_, _| None));
         encoder.standing_note(Note { subject: "payload", text: "kept" });
         let mut kept = KeptEvents::new(encoder, KeepLimits { time, ..LIMITS });
         for event in &world.events {

@@ -34,12 +34,12 @@ mod shown;
 mod sockets;
 mod verbatim;
 
-pub use encoder::{Encoder, Settings};
+pub use encoder::{Encoder, EncoderSettings};
 pub use excerpt::{EventChoice, Excerpt, TooLarge};
 pub use files::{Rotation, Store, WriteFailed, numbered};
 pub use interfaces::DeviceName;
 pub use kept::{KeepLimits, KeptEvents, KeptPart, KeptParts};
-pub use pending::Limits;
-pub use recorder::{Recorder, Written};
-pub use shown::Shown;
+pub use pending::PendingLimits;
+pub use recorder::{FileRecorder, Written};
+pub use shown::ShownSightings;
 pub use verbatim::Verbatim;

@@ -29,7 +29,7 @@ const LEG_BYTES: usize = size_of::<MessageLeg>() + SLACK;
 
 /// Limits of what is kept back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct PendingLimits {
     /// Time that a packet waits.
     pub time: Nanos,
     /// Bytes of memory.
@@ -53,7 +53,7 @@ impl PendingPacket {
 
 /// Extent of a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Released {
+pub enum ReleaseExtent {
     /// All that may go.
     All,
     /// All up to the end of a file; there is more behind it.
@@ -65,7 +65,7 @@ pub enum Released {
 /// Blocks that are kept back.
 #[derive(Debug)]
 pub struct PendingPackets {
-    limits: Limits,
+    limits: PendingLimits,
     bytes: VecDeque<u8>,
     /// Offset of the first of the bytes among all that ever came.
     base: u64,
@@ -88,7 +88,7 @@ pub struct PendingPackets {
 
 impl PendingPackets {
     /// Nothing waits yet.
-    pub fn new(limits: Limits) -> PendingPackets {
+    pub fn new(limits: PendingLimits) -> PendingPackets {
         PendingPackets {
             limits,
             bytes: VecDeque::new(),
@@ -166,7 +166,7 @@ impl PendingPackets {
     }
 
     /// Moves to `ready` what has waited long enough, or all; up to the end of a file at most.
-    pub fn release(&mut self, all: bool) -> Released {
+    pub fn release(&mut self, all: bool) -> ReleaseExtent {
         loop {
             let end = self.ends.front().copied();
             let next = self.packets.front().map_or(self.end(), |packet| packet.start);
@@ -174,19 +174,19 @@ impl PendingPackets {
             self.copy(upto);
             if end == Some(upto) {
                 self.ends.pop_front();
-                return Released::File;
+                return ReleaseExtent::File;
             }
             // What the newest packet carries is not known yet.
             let is_newest = self.packets.len() < 2;
-            let Some(oldest) = self.packets.front() else { return Released::All };
+            let Some(oldest) = self.packets.front() else { return ReleaseExtent::All };
             let is_old = oldest.packet.at + self.limits.time <= self.now;
             let may_go = oldest.carried.is_none() || is_old || self.size() > self.limits.bytes;
             if !all && (is_newest || !may_go) {
-                return Released::All;
+                return ReleaseExtent::All;
             }
             self.release_packet();
             if self.ready.len() >= CHUNK {
-                return Released::Chunk;
+                return ReleaseExtent::Chunk;
             }
         }
     }

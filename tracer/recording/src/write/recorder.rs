@@ -2,7 +2,7 @@
 
 use super::encoder::Encoder;
 use super::files::{Files, Plain, Rotation, Store, WriteFailed};
-use super::pending::{Limits, PendingPackets, Released};
+use super::pending::{PendingLimits, PendingPackets, ReleaseExtent};
 use crate::message::{MessageLeg, MessageSink};
 use crate::record::{Entry, Note};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub struct Written {
 
 /// Writes entries into files.
 #[derive(Debug)]
-pub struct Recorder {
+pub struct FileRecorder {
     encoder: Encoder,
     /// Packets that wait until it is known what became of their messages, if that is written at all.
     pending: Option<PendingPackets>,
@@ -45,13 +45,13 @@ pub struct Recorder {
 }
 
 /// Whatever ended the program's work, what was recorded until then is in the file.
-impl Drop for Recorder {
+impl Drop for FileRecorder {
     fn drop(&mut self) {
         self.finish();
     }
 }
 
-impl Recorder {
+impl FileRecorder {
     /// Creates the file, or the first one of several: `trace-00001.pcapng` for `trace.pcapng` when there will be several. `-` is
     /// stdout.
     ///
@@ -61,11 +61,11 @@ impl Recorder {
         path: &Path,
         encoder: Encoder,
         rotation: Rotation,
-    ) -> Result<Recorder, WriteFailed> {
-        Recorder::create_in(Box::new(Plain), path, encoder, rotation)
+    ) -> Result<FileRecorder, WriteFailed> {
+        FileRecorder::create_in(Box::new(Plain), path, encoder, rotation)
     }
 
-    /// As [`Recorder::create`], with a store that creates the files.
+    /// As [`FileRecorder::create`], with a store that creates the files.
     ///
     /// # Errors
     /// The file cannot be created.
@@ -74,8 +74,8 @@ impl Recorder {
         path: &Path,
         encoder: Encoder,
         rotation: Rotation,
-    ) -> Result<Recorder, WriteFailed> {
-        let mut recorder = Recorder {
+    ) -> Result<FileRecorder, WriteFailed> {
+        let mut recorder = FileRecorder {
             encoder,
             pending: None,
             is_packet_last: false,
@@ -98,7 +98,7 @@ impl Recorder {
     }
 
     /// Keeps packets back until what became of their messages is known, within these limits.
-    pub fn hold(&mut self, limits: Limits) {
+    pub fn hold(&mut self, limits: PendingLimits) {
         self.pending = Some(PendingPackets::new(limits));
     }
 
@@ -248,15 +248,15 @@ impl Recorder {
             self.files.write(&pending.ready);
             pending.ready.clear();
             match released {
-                Released::All => break,
-                Released::File => self.files.next(),
-                Released::Chunk => {}
+                ReleaseExtent::All => break,
+                ReleaseExtent::File => self.files.next(),
+                ReleaseExtent::Chunk => {}
             }
         }
     }
 }
 
-impl MessageSink for Recorder {
+impl MessageSink for FileRecorder {
     fn carries(&mut self, range: FlowRange) {
         if let (Some(pending), true) = (&mut self.pending, self.is_packet_last) {
             pending.carries(range);

@@ -10,7 +10,7 @@ const MAX_FLOWS: usize = 65_536;
 /// Choice of the sightings of a packet that are packets for Wireshark. The other sightings become records: a [`crate::Recording`]
 /// has them all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Shown {
+pub enum ShownSightings {
     /// One sighting a packet: where its flow is sent, or else where it is received first. Wireshark takes
     /// a second one for a retransmission.
     #[default]
@@ -24,13 +24,13 @@ pub enum Shown {
 /// Decides which sightings are shown, and remembers where each flow is.
 #[derive(Debug)]
 pub struct ShownFlows {
-    shown: Shown,
+    shown: ShownSightings,
     points: FxHashMap<FlowKey, CapturePoint>,
 }
 
 impl ShownFlows {
     /// No flow was seen yet.
-    pub fn new(shown: Shown) -> ShownFlows {
+    pub fn new(shown: ShownSightings) -> ShownFlows {
         ShownFlows { shown, points: FxHashMap::default() }
     }
 
@@ -46,9 +46,9 @@ impl ShownFlows {
         }
         let known = self.points.entry(flow).or_insert(point);
         match self.shown {
-            Shown::All => true,
-            Shown::At(hook) => hook == point.hook,
-            Shown::Once => {
+            ShownSightings::All => true,
+            ShownSightings::At(hook) => hook == point.hook,
+            ShownSightings::Once => {
                 if (known.hook, point.hook) == (PacketHook::Rx, PacketHook::Xmit) {
                     // The packet that made it known was on its way already when recording began.
                     *known = point;

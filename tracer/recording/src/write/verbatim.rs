@@ -4,11 +4,11 @@
 //! made one of unknown length (draft-ietf-opsawg-pcapng §4.1), as it grows. Nothing else of a block is changed.
 
 use super::files::{Files, Plain, Rotation, Store, WriteFailed};
-use super::pending::{Limits, PendingPackets, Released};
+use super::pending::{PendingLimits, PendingPackets, ReleaseExtent};
 use super::recorder::Written;
 use super::shown::ShownPacket;
 use crate::message::{MessageLeg, MessageSink, option as message_option, sentence};
-use crate::pcapng::{BlockOption, Blocks, Fields, block, option, section};
+use crate::pcapng::{BlockBuffer, BlockFields, BlockOption, block, option, section};
 use crate::read::{Block, PacketPlace};
 use std::ops::Range;
 use std::path::Path;
@@ -45,7 +45,7 @@ impl Verbatim {
     ///
     /// # Errors
     /// The file cannot be created.
-    pub fn create(path: &Path, limits: Limits) -> Result<Verbatim, WriteFailed> {
+    pub fn create(path: &Path, limits: PendingLimits) -> Result<Verbatim, WriteFailed> {
         Verbatim::create_in(Box::new(Plain), path, limits)
     }
 
@@ -56,7 +56,7 @@ impl Verbatim {
     pub fn create_in(
         store: Box<dyn Store>,
         path: &Path,
-        limits: Limits,
+        limits: PendingLimits,
     ) -> Result<Verbatim, WriteFailed> {
         Ok(Verbatim {
             pending: PendingPackets::new(limits),
@@ -138,7 +138,7 @@ impl Verbatim {
     /// Begins a section if none has begun: the file's own could not be read.
     fn need_section(&mut self) {
         if !self.has_section {
-            let mut blocks = Blocks::default();
+            let mut blocks = BlockBuffer::default();
             section::put_plain(&mut blocks);
             self.pending.push(&blocks.bytes, None, Nanos(0));
             self.has_section = true;
@@ -161,7 +161,7 @@ impl Verbatim {
             let released = self.pending.release(all);
             self.files.write(&self.pending.ready);
             self.pending.ready.clear();
-            if released == Released::All {
+            if released == ReleaseExtent::All {
                 break;
             }
         }
@@ -208,7 +208,7 @@ impl ReadableOptions {
 
 /// The options of a block, which begin at `start`, as far as they can be read.
 fn options<'a>(block: &Block<'a>, start: usize) -> impl Iterator<Item = BlockOption<'a>> {
-    let mut fields = Fields::of_block(block.bytes, block.order);
+    let mut fields = BlockFields::of_block(block.bytes, block.order);
     fields.skip(start.saturating_sub(8));
     std::iter::from_fn(move || fields.option())
 }

@@ -3,12 +3,12 @@
 use crate::any::told;
 use crate::round_trip::{Held, read, write};
 use proptest::prelude::*;
-use wirelap_recording::{Recording, Settings, Shown};
+use wirelap_recording::{EncoderSettings, Recording, ShownSightings};
 use wirelap_test_support::event::OwnedEvent;
 
 /// A file with more entries than fit into the batches that are read ahead, now and then.
 fn file() -> impl Strategy<Value = Vec<u8>> {
-    let settings = Settings { shown: Shown::Once, payload: true };
+    let settings = EncoderSettings { shown: ShownSightings::Once, payload: true };
     (prop::collection::vec(told(), 1..40), 1..200usize).prop_map(move |(told, times)| {
         let told: Vec<OwnedEvent> = std::iter::repeat_n(told, times).flatten().collect();
         write(&told, settings)

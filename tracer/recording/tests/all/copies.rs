@@ -7,12 +7,12 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
 use wirelap_events::{Body, Nanos};
-use wirelap_recording::{BlockOrEntry, Entry, Limits, MessageSink, Recording, Verbatim};
+use wirelap_recording::{BlockOrEntry, Entry, MessageSink, PendingLimits, Recording, Verbatim};
 
-const ROOM: Limits = Limits { time: Nanos::from_millis(1_000), bytes: 1 << 20 };
+const ROOM: PendingLimits = PendingLimits { time: Nanos::from_millis(1_000), bytes: 1 << 20 };
 
 /// A copy in which every second packet's message is told. The `n`th packet carries a hundred bytes.
-fn copy(bytes: &[u8], to: &Path, limits: Limits) -> Vec<u8> {
+fn copy(bytes: &[u8], to: &Path, limits: PendingLimits) -> Vec<u8> {
     let mut recording = Recording::new(bytes).unwrap();
     let mut verbatim = Verbatim::create(to, limits).unwrap();
     let mut count = 0;
@@ -275,7 +275,7 @@ fn packets_wait_within_bounds() {
         (all.len(), all.iter().filter(|(comments, _)| !comments.is_empty()).count())
     };
     assert_eq!(told(&copy(&file, &to, ROOM)), (20_000, 10_000));
-    let nothing = Limits { bytes: 0, ..ROOM };
+    let nothing = PendingLimits { bytes: 0, ..ROOM };
     assert_eq!(told(&copy(&file, &to, nothing)).0, 20_000);
 }
 

@@ -4,10 +4,12 @@ use crate::packets::{block, classic, raw, section, told};
 use crate::round_trip::{expected, read, write};
 use std::io::{Cursor, Write};
 use wirelap_events::{Body, PacketHook};
-use wirelap_recording::{Counts, Entry, Problems, Recording, Settings, Shown, uncompressed};
+use wirelap_recording::{
+    EncoderSettings, Entry, FileCounts, Problems, Recording, ShownSightings, uncompressed,
+};
 
 /// Times of the packets that can be read, what cannot, and counts.
-fn packets(bytes: &[u8]) -> (usize, Problems, Counts) {
+fn packets(bytes: &[u8]) -> (usize, Problems, FileCounts) {
     let (held, problems, counts) = read(bytes);
     (held.len(), problems, counts)
 }
@@ -151,7 +153,7 @@ fn a_compressed_file_that_ends_too_early_is_read_as_far_as_it_goes() {
     let told: Vec<_> = (0..40)
         .map(|n| told(PacketHook::Xmit, 1_000 + u64::from(n), n * 2, &n.to_le_bytes()))
         .collect();
-    let bytes = write(&told, Settings { shown: Shown::Once, payload: true });
+    let bytes = write(&told, EncoderSettings { shown: ShownSightings::Once, payload: true });
     let whole = expected(&told);
     for packed in [gzip(&bytes), zstd(&bytes)] {
         let mut most = 0;

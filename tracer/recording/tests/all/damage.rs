@@ -5,14 +5,14 @@ use crate::packets::{classic, raw, told};
 use crate::round_trip::{Held, expected, read, write};
 use proptest::prelude::*;
 use wirelap_events::PacketHook;
-use wirelap_recording::{Recording, Settings, Shown};
+use wirelap_recording::{EncoderSettings, Recording, ShownSightings};
 use wirelap_test_support::event::OwnedEvent;
 
 fn sample() -> Vec<OwnedEvent> {
     (0..6).map(|n| told(PacketHook::Xmit, 1_000 + u64::from(n), n * 2, &[0xC0, 0])).collect()
 }
 
-const WHOLE: Settings = Settings { shown: Shown::Once, payload: true };
+const WHOLE: EncoderSettings = EncoderSettings { shown: ShownSightings::Once, payload: true };
 
 /// Offsets of the blocks of a file, and the file's end.
 fn boundaries(bytes: &[u8]) -> Vec<usize> {

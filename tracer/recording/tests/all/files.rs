@@ -10,10 +10,12 @@ use wirelap_events::{
     Transport,
 };
 use wirelap_recording::{
-    Limits, Note, Recorder, Rotation, Settings, Store, numbered, open, uncompressed,
+    EncoderSettings, FileRecorder, Note, PendingLimits, Rotation, Store, numbered, open,
+    uncompressed,
 };
 
-const WHOLE: Settings = Settings { shown: wirelap_recording::Shown::Once, payload: true };
+const WHOLE: EncoderSettings =
+    EncoderSettings { shown: wirelap_recording::ShownSightings::Once, payload: true };
 
 fn socket(id: u64) -> Event<'static> {
     let local = "127.0.0.1:1883".parse().unwrap();
@@ -44,7 +46,7 @@ fn each_file_of_a_ring_can_be_read_alone_and_all_of_them_as_one() {
     let folder = tempfile::tempdir().unwrap();
     let rotation = Rotation { bytes: Some(1 << 20), time: None, files: Some(3) };
     let mut recorder =
-        Recorder::create(&folder.path().join("ring.pcapng"), encoder(WHOLE), rotation).unwrap();
+        FileRecorder::create(&folder.path().join("ring.pcapng"), encoder(WHOLE), rotation).unwrap();
     recorder.standing_note(Note { subject: "a subject", text: "a text" });
     recorder.event(&socket(1));
     recorder.event(&socket(2));
@@ -105,7 +107,7 @@ fn a_ring_goes_on_after_the_files_of_an_earlier_start() {
         }
         let rotation = Rotation { bytes: Some(1 << 20), time: None, files: Some(files) };
         let store = Box::new(Continued(vec![3, 4, 7]));
-        Recorder::create_in(store, &path, encoder(WHOLE), rotation).unwrap()
+        FileRecorder::create_in(store, &path, encoder(WHOLE), rotation).unwrap()
     };
     let there = || {
         let names = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
@@ -128,8 +130,8 @@ fn a_ring_goes_on_after_the_files_of_an_earlier_start() {
 fn what_is_kept_back_is_written_by_a_recorder_that_nobody_closes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.pcapng");
-    let mut recorder = Recorder::create(&path, encoder(WHOLE), Rotation::default()).unwrap();
-    recorder.hold(Limits { time: Nanos::from_millis(60_000), bytes: 1 << 20 });
+    let mut recorder = FileRecorder::create(&path, encoder(WHOLE), Rotation::default()).unwrap();
+    recorder.hold(PendingLimits { time: Nanos::from_millis(60_000), bytes: 1 << 20 });
     recorder.event(&socket(1));
     let payload = vec![7; 1000];
     for n in 0..10u32 {
@@ -148,7 +150,7 @@ fn a_file_is_full_after_a_time() {
     let folder = tempfile::tempdir().unwrap();
     let rotation = Rotation { bytes: None, time: Some(Nanos::from_millis(1000)), files: None };
     let mut recorder =
-        Recorder::create(&folder.path().join("a.pcapng"), encoder(WHOLE), rotation).unwrap();
+        FileRecorder::create(&folder.path().join("a.pcapng"), encoder(WHOLE), rotation).unwrap();
     for n in 0..35 {
         recorder.event(&told(PacketHook::Rx, n * 100_000_000, 0, &[]).event());
     }
@@ -159,7 +161,7 @@ fn a_file_is_full_after_a_time() {
 
 #[test]
 fn what_cannot_be_written_is_told_at_once() {
-    let failed = Recorder::create(Path::new("/dev/full"), encoder(WHOLE), Rotation::default());
+    let failed = FileRecorder::create(Path::new("/dev/full"), encoder(WHOLE), Rotation::default());
     let failed = failed.unwrap_err();
     assert_eq!(failed.error.kind(), ErrorKind::StorageFull);
     assert!(
@@ -171,7 +173,7 @@ fn what_cannot_be_written_is_told_at_once() {
 #[test]
 fn a_folder_is_no_file() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(Recorder::create(folder.path(), encoder(WHOLE), Rotation::default()).is_err());
+    assert!(FileRecorder::create(folder.path(), encoder(WHOLE), Rotation::default()).is_err());
     assert!(open(folder.path()).is_err());
 }
 

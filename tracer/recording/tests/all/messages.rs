@@ -9,14 +9,16 @@ use wirelap_events::{
     ByteRange, Comm, FlowId, FlowRange, MAX_LEGS, MessageId, Nanos, Offset, PacketHook, Pid,
     Segment, Segments, Stage, StageTimes, Tid,
 };
-use wirelap_recording::message::{DelayCause, End, MessageStatus, Row};
+use wirelap_recording::message::{LegDelay, LegEnd, MessageRow, MessageStatus};
 use wirelap_recording::{
-    ENTERPRISE, Limits, MESSAGE_TAG, MessageLeg, MessageSink, Recorder, Rotation, Settings, Written,
+    ENTERPRISE, EncoderSettings, FileRecorder, MESSAGE_TAG, MessageLeg, MessageSink, PendingLimits,
+    Rotation, Written,
 };
 
-const WHOLE: Settings = Settings { shown: wirelap_recording::Shown::Once, payload: true };
+const WHOLE: EncoderSettings =
+    EncoderSettings { shown: wirelap_recording::ShownSightings::Once, payload: true };
 
-const ROOM: Limits = Limits { time: Nanos::from_millis(1_000), bytes: 1 << 20 };
+const ROOM: PendingLimits = PendingLimits { time: Nanos::from_millis(1_000), bytes: 1 << 20 };
 
 pub fn flow_range(flow: u64, start: u64, len: u64) -> FlowRange {
     FlowRange { flow: FlowId(flow), range: ByteRange::new(Offset(start), len) }
@@ -31,7 +33,7 @@ pub fn leg(message: u64, leg: u8, legs: u8, range: FlowRange) -> MessageLeg {
     segments.add(Segment::RunQueue, Nanos(60_000));
     MessageLeg {
         message: MessageId(message),
-        row: Arc::new(Row { middleware: "mqtt".into(), broker: Some("a; broker".into()) }),
+        row: Arc::new(MessageRow { middleware: "mqtt".into(), broker: Some("a; broker".into()) }),
         topic: Arc::from(&b"demo/a; b\n"[..]),
         payload_len: 64,
         status: MessageStatus::Counted,
@@ -41,8 +43,8 @@ pub fn leg(message: u64, leg: u8, legs: u8, range: FlowRange) -> MessageLeg {
         began: Nanos(1_000),
         times,
         segments,
-        sender: End { pid: Pid(7), tid: Tid(8), name: Comm::from_name("pub") },
-        reader: End::default(),
+        sender: LegEnd { pid: Pid(7), tid: Tid(8), name: Comm::from_name("pub") },
+        reader: LegEnd::default(),
         one_way: Some(Nanos(123_456)),
         delay_cause: None,
         last_seen: None,
@@ -51,14 +53,14 @@ pub fn leg(message: u64, leg: u8, legs: u8, range: FlowRange) -> MessageLeg {
     }
 }
 
-fn recorder(path: &Path, rotation: Rotation, limits: Limits) -> Recorder {
-    let mut recorder = Recorder::create(path, encoder(WHOLE), rotation).unwrap();
+fn recorder(path: &Path, rotation: Rotation, limits: PendingLimits) -> FileRecorder {
+    let mut recorder = FileRecorder::create(path, encoder(WHOLE), rotation).unwrap();
     recorder.hold(limits);
     recorder
 }
 
 /// A packet at this time, that carries these bytes.
-fn packet(recorder: &mut Recorder, at: u64, carried: FlowRange) {
+fn packet(recorder: &mut FileRecorder, at: u64, carried: FlowRange) {
     let seq = u32::try_from(carried.range.start.0).unwrap();
     let payload = vec![7; usize::try_from(carried.range.len()).unwrap()];
     recorder.event(&told(PacketHook::Xmit, at, seq, &payload).event());
@@ -109,7 +111,7 @@ fn comments(written: &Written) -> Vec<Vec<String>> {
 }
 
 /// Packets of flow 0, a hundred bytes each, a millisecond apart, every tenth one's message told when `late` more are there.
-fn tenths(recorder: &mut Recorder, count: u64, late: u64) {
+fn tenths(recorder: &mut FileRecorder, count: u64, late: u64) {
     for n in 0..count + late {
         if n < count {
             packet(recorder, n * 1_000_000, flow_range(0, 1_000 + n * 100, 100));
@@ -130,7 +132,7 @@ fn a_message_is_told_in_words_and_in_an_option() {
     let [first, second] = [flow_range(1, 50, 100), flow_range(2, 500, 100)];
     packet(&mut recorder, 1_300, first);
     packet(&mut recorder, 2_000, second);
-    let held_up = DelayCause {
+    let held_up = LegDelay {
         cause: "run_queue_contention",
         leg: 1,
         segment: Segment::RunQueue,
@@ -217,7 +219,7 @@ fn packets_wait_for_their_messages_and_no_longer() {
     assert_eq!(told(900, ROOM), 500);
     // Those that are still there when the file ends are told all the same.
     assert!(told(3_000, ROOM) < 400);
-    let little = Limits { bytes: 10_000, ..ROOM };
+    let little = PendingLimits { bytes: 10_000, ..ROOM };
     assert!(told(900, little) < 200, "memory is bounded");
     assert_eq!(told(5, little), 500);
 }
@@ -228,7 +230,7 @@ fn what_waits_comes_back_as_it_was_in_files_that_are_whole() {
     let rotation = Rotation { bytes: Some(1 << 20), ..Rotation::default() };
     let held = |hold: bool, name: &str| {
         let path = folder.path().join(name);
-        let mut recorder = Recorder::create(&path, encoder(WHOLE), rotation).unwrap();
+        let mut recorder = FileRecorder::create(&path, encoder(WHOLE), rotation).unwrap();
         if hold {
             recorder.hold(ROOM);
         }
@@ -300,7 +302,7 @@ fn what_is_sent_again_tells_of_its_messages_again() {
 #[test]
 fn legs_whose_packets_are_gone_take_no_room() {
     let folder = tempfile::tempdir().unwrap();
-    let limits = Limits { time: Nanos::from_millis(1_000_000), bytes: 4 << 20 };
+    let limits = PendingLimits { time: Nanos::from_millis(1_000_000), bytes: 4 << 20 };
     let mut recorder = recorder(&folder.path().join("a"), Rotation::default(), limits);
     let (count, late) = (40_000, 1_000);
     for n in 0..count + late {

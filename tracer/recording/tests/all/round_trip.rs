@@ -3,7 +3,9 @@
 use crate::any;
 use proptest::prelude::*;
 use wirelap_events::{Nanos, PacketHook};
-use wirelap_recording::{Counts, Encoder, Entry, Problems, Recording, Section, Settings, Shown};
+use wirelap_recording::{
+    Encoder, EncoderSettings, Entry, FileCounts, Problems, Recording, SectionHeader, ShownSightings,
+};
 use wirelap_test_support::event::OwnedEvent;
 
 /// An entry that owns what it says.
@@ -28,8 +30,8 @@ impl Held {
     }
 }
 
-pub fn section() -> Section {
-    Section {
+pub fn section() -> SectionHeader {
+    SectionHeader {
         hardware: "a processor".into(),
         os: "Linux".into(),
         application: "wirelap".into(),
@@ -38,12 +40,12 @@ pub fn section() -> Section {
     }
 }
 
-pub fn encoder(settings: Settings) -> Encoder {
+pub fn encoder(settings: EncoderSettings) -> Encoder {
     Encoder::new(section(), settings, Box::new(|_, device| (device.0 == 1).then(|| "lo".into())))
 }
 
 /// The bytes of a file with these events, and a tick after each third.
-pub fn write(told: &[OwnedEvent], settings: Settings) -> Vec<u8> {
+pub fn write(told: &[OwnedEvent], settings: EncoderSettings) -> Vec<u8> {
     let mut encoder = encoder(settings);
     for (index, told) in told.iter().enumerate() {
         encoder.event(&told.event());
@@ -55,7 +57,7 @@ pub fn write(told: &[OwnedEvent], settings: Settings) -> Vec<u8> {
     encoder.bytes().to_vec()
 }
 
-pub fn read(bytes: &[u8]) -> (Vec<Held>, Problems, Counts) {
+pub fn read(bytes: &[u8]) -> (Vec<Held>, Problems, FileCounts) {
     let mut recording = Recording::new(bytes).unwrap();
     let mut all = Vec::new();
     while let Some(entry) = recording.next() {
@@ -75,19 +77,19 @@ pub fn expected(told: &[OwnedEvent]) -> Vec<Held> {
     all
 }
 
-fn shown() -> impl Strategy<Value = Shown> {
+fn shown() -> impl Strategy<Value = ShownSightings> {
     prop_oneof![
-        Just(Shown::Once),
-        Just(Shown::All),
-        Just(Shown::At(PacketHook::Xmit)),
-        Just(Shown::At(PacketHook::Rx)),
+        Just(ShownSightings::Once),
+        Just(ShownSightings::All),
+        Just(ShownSightings::At(PacketHook::Xmit)),
+        Just(ShownSightings::At(PacketHook::Rx)),
     ]
 }
 
 proptest! {
     #[test]
     fn any_events_come_back(told in prop::collection::vec(any::told(), 0..40), shown in shown()) {
-        let bytes = write(&told, Settings { shown, payload: true });
+        let bytes = write(&told, EncoderSettings { shown, payload: true });
         let (read, problems, _) = read(&bytes);
         prop_assert_eq!(read, expected(&told));
         prop_assert_eq!(problems, Problems::default());
@@ -95,7 +97,7 @@ proptest! {
 
     #[test]
     fn without_payload_all_else_comes_back(told in prop::collection::vec(any::told(), 0..40)) {
-        let bytes = write(&told, Settings::default());
+        let bytes = write(&told, EncoderSettings::default());
         let bare: Vec<OwnedEvent> =
             told.into_iter().map(|told| OwnedEvent { payload: Vec::new(), ..told }).collect();
         prop_assert_eq!(read(&bytes).0, expected(&bare));
@@ -121,7 +123,7 @@ fn an_interface_comes_first_in_each_file() {
         assert!(kinds.len() > 2, "{kinds:?}");
         assert_eq!(kinds[1], 1, "{kinds:?}");
     };
-    let mut encoder = encoder(Settings::default());
+    let mut encoder = encoder(EncoderSettings::default());
     encoder.standing_note(wirelap_recording::Note { subject: "environment", text: "{}" });
     encoder.complete();
     interface_first(encoder.bytes());

@@ -4,7 +4,7 @@ use std::ops::Range;
 use wirelap_events::{Nanos, Saturate};
 
 /// Events in one step of time.
-pub trait Frame {
+pub trait PlaybackFrame {
     /// About how much memory it takes, in bytes.
     fn bytes(&self) -> usize;
 
@@ -42,7 +42,7 @@ const FEWEST: usize = 64;
 /// Frames of what was read. If they take too much memory, all are thinned. If that is not enough, or there are too many frames,
 /// each is merged with its neighbour and further ones cover twice the time.
 #[derive(Debug)]
-pub struct Frames<T> {
+pub struct PlaybackFrames<T> {
     limits: FrameLimits,
     kept: Vec<T>,
     /// The end of each frame, from the beginning of the trace on. It does not decrease.
@@ -56,10 +56,10 @@ pub struct Frames<T> {
     slowest: Option<(Nanos, Nanos)>,
 }
 
-impl<T: Frame> Frames<T> {
+impl<T: PlaybackFrame> PlaybackFrames<T> {
     /// No frames.
-    pub fn new(limits: FrameLimits) -> Frames<T> {
-        Frames {
+    pub fn new(limits: FrameLimits) -> PlaybackFrames<T> {
+        PlaybackFrames {
             limits,
             kept: Vec::new(),
             ends: Vec::new(),
@@ -89,7 +89,7 @@ impl<T: Frame> Frames<T> {
         self.ends.push(end);
         if self.is_heavy() && !self.is_thinned {
             self.is_thinned = true;
-            self.kept.iter_mut().for_each(Frame::thin);
+            self.kept.iter_mut().for_each(PlaybackFrame::thin);
             self.bytes = weight(&self.kept);
         }
         while self.kept.len() > self.limits.frames.max(1)
@@ -178,6 +178,6 @@ impl<T: Frame> Frames<T> {
     }
 }
 
-fn weight<T: Frame>(frames: &[T]) -> usize {
-    frames.iter().map(Frame::bytes).fold(0, usize::saturating_add)
+fn weight<T: PlaybackFrame>(frames: &[T]) -> usize {
+    frames.iter().map(PlaybackFrame::bytes).fold(0, usize::saturating_add)
 }

@@ -16,16 +16,16 @@ mod frames;
 mod player;
 mod reading;
 
-pub use frames::{Frame, FrameLimits, Frames};
+pub use frames::{FrameLimits, PlaybackFrame, PlaybackFrames};
 pub use player::Player;
-pub use reading::{Reading, ReadingState};
+pub use reading::{FileReading, ReadingState};
 
 use wirelap_events::Nanos;
 
 /// Frames of what was read, and the position up to which they are shown.
 #[derive(Debug)]
 pub struct Playback<T> {
-    frames: Frames<T>,
+    frames: PlaybackFrames<T>,
     player: Player,
     /// Number of frames that were handed out since the last restart.
     given: usize,
@@ -35,15 +35,15 @@ pub struct Playback<T> {
     is_void: bool,
 }
 
-impl<T: Frame> Playback<T> {
+impl<T: PlaybackFrame> Playback<T> {
     /// Nothing was read yet.
     pub fn new(limits: FrameLimits) -> Playback<T> {
-        let (frames, player) = (Frames::new(limits), Player::default());
+        let (frames, player) = (PlaybackFrames::new(limits), Player::default());
         Playback { frames, player, given: 0, merges: 0, is_void: false }
     }
 
     /// Frames of what was read.
-    pub fn frames(&self) -> &Frames<T> {
+    pub fn frames(&self) -> &PlaybackFrames<T> {
         &self.frames
     }
 

@@ -1,6 +1,6 @@
 //! Reads files on a thread of its own, into frames that a screen shows meanwhile.
 
-use super::{Frame, FrameLimits, Playback};
+use super::{FrameLimits, Playback, PlaybackFrame};
 use crate::follower::Follower;
 use crate::replay::{Replay, Replayed};
 use std::cmp::Reverse;
@@ -13,7 +13,7 @@ use std::thread::{Builder, JoinHandle};
 use wirelap_correlate::snapshot::HistoryPoint;
 use wirelap_correlate::{Breakdown, BreakdownQuery, BreakdownRow, DeliverySink, Snapshot};
 use wirelap_events::{Delivery, Event, GroupId, Nanos, Saturate, Total};
-use wirelap_history::{Collector, Message, MessageFate, Update};
+use wirelap_history::{DeliveryCollector, KeptMessage, MessageFate, Update};
 use wirelap_process::{Failure, remedy};
 use wirelap_report::RunReport;
 
@@ -21,7 +21,7 @@ use wirelap_report::RunReport;
 const KEPT: (usize, usize) = (6, 2);
 
 /// About how much memory a message takes, in bytes: with a few threads that were woken for it.
-const MESSAGE_BYTES: usize = size_of::<Delivery>() + size_of::<Message>() + 512;
+const MESSAGE_BYTES: usize = size_of::<Delivery>() + size_of::<KeptMessage>() + 512;
 /// About how much memory a row of a snapshot takes, without its history.
 const ROW_BYTES: usize = 8_192;
 
@@ -34,7 +34,7 @@ fn breakdown_bytes(breakdown: &Breakdown) -> usize {
         .fold(rows, usize::saturating_add)
 }
 
-impl Frame for Update {
+impl PlaybackFrame for Update {
     fn bytes(&self) -> usize {
         let groups = &self.snapshot.groups;
         let points: usize = groups.iter().map(|group| group.history.len()).total();
@@ -84,8 +84,8 @@ impl Frame for Update {
 }
 
 /// Files that are read on a thread of its own.
-pub struct Reading {
-    shared: Arc<Shared>,
+pub struct FileReading {
+    shared: Arc<SharedPlayback>,
     thread: Option<JoinHandle<Result<Replayed<()>, Failure>>>,
     outcome: Option<Result<RunReport, Failure>>,
     /// The bytes of all files; `None` if it is not known.
@@ -102,19 +102,19 @@ pub enum ReadingState {
     Ended,
 }
 
-struct Shared {
+struct SharedPlayback {
     playback: Mutex<Playback<Update>>,
     /// True if nobody wants the rest.
     is_over: AtomicBool,
 }
 
-impl Shared {
+impl SharedPlayback {
     fn playback(&self) -> MutexGuard<'_, Playback<Update>> {
         self.playback.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Reading {
+impl FileReading {
     /// Starts to read files. `decode` are protocols by port, `query` the rows of the breakdown, and `tls_keys` files with keys of TLS
     /// connections.
     ///
@@ -125,9 +125,9 @@ impl Reading {
         decode: &[(u16, String)],
         query: BreakdownQuery,
         tls_keys: &[PathBuf],
-    ) -> Result<Reading, Failure> {
+    ) -> Result<FileReading, Failure> {
         let playback = Mutex::new(Playback::new(FrameLimits::default()));
-        let shared = Arc::new(Shared { playback, is_over: AtomicBool::new(false) });
+        let shared = Arc::new(SharedPlayback { playback, is_over: AtomicBool::new(false) });
         let mut replay = Replay::new(decode, FrameFollower::new(Arc::clone(&shared)));
         replay.breakdown(query);
         replay.tls_keys(tls_keys)?;
@@ -141,7 +141,7 @@ impl Reading {
         let thread = thread.map_err(|error| {
             Failure::Machine(format!("cannot start a thread: {}", remedy::with(&error)))
         })?;
-        Ok(Reading { shared, thread: Some(thread), outcome: None, size, read })
+        Ok(FileReading { shared, thread: Some(thread), outcome: None, size, read })
     }
 
     /// The frames that were read, and the position in them.
@@ -208,17 +208,17 @@ fn size(files: &[PathBuf]) -> Option<u64> {
 
 /// Makes frames of what is read.
 struct FrameFollower {
-    shared: Arc<Shared>,
-    collector: Collector,
+    shared: Arc<SharedPlayback>,
+    collector: DeliveryCollector,
     updates: Receiver<Update>,
     /// Time at which the next frame ends, by the clock of the events.
     due: Nanos,
 }
 
 impl FrameFollower {
-    fn new(shared: Arc<Shared>) -> FrameFollower {
+    fn new(shared: Arc<SharedPlayback>) -> FrameFollower {
         // Each update is taken as soon as it was made.
-        let (collector, updates) = Collector::new(1);
+        let (collector, updates) = DeliveryCollector::new(1);
         FrameFollower { shared, collector, updates, due: Nanos(0) }
     }
 }
@@ -264,14 +264,14 @@ mod tests {
     use wirelap_history::Slice;
     use wirelap_test_support::delivered;
 
-    fn message(number: u64, group: u32, fate: MessageFate) -> Message {
+    fn message(number: u64, group: u32, fate: MessageFate) -> KeptMessage {
         let delivery = Delivery {
             message: wirelap_events::MessageId(number),
             group: GroupId(group),
             ..delivered::delivery([])
         };
         let one_way = (fate == MessageFate::Delivered).then_some(Nanos(number % 50));
-        Message { delivery: Arc::new(delivery), one_way, cause: None, fate }
+        KeptMessage { delivery: Arc::new(delivery), one_way, cause: None, fate }
     }
 
     fn update(numbers: std::ops::Range<u64>) -> Update {

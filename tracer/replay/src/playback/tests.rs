@@ -4,7 +4,7 @@ use super::*;
 #[derive(Clone, Debug, PartialEq)]
 struct Numbers(Vec<u32>, Option<Nanos>);
 
-impl Frame for Numbers {
+impl PlaybackFrame for Numbers {
     fn bytes(&self) -> usize {
         100
     }

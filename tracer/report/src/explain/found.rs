@@ -8,21 +8,21 @@
 //!     What helps: set_tcp_nodelay(true) on the broker's sockets
 //! ```
 
-use super::participants::Participants;
+use super::participants::PathNames;
 use super::words::{clean, counted, list, percent, sentence, title};
 use crate::grid::hang;
-use crate::why::{Severity, Verdict, Why};
+use crate::why::{ReportedSeverity, ReportedVerdict, ReportedWhy};
 use crate::{ObservedDetail, Pacing, RunResult, human, words};
 use std::collections::BTreeSet;
-use wirelap_correlate::{ENOUGH, VerdictKind};
+use wirelap_correlate::{MIN_MESSAGES_FOR_VERDICT, VerdictKind};
 use wirelap_events::Nanos;
 use wirelap_events::human::moment;
 
 /// The section's text.
-pub fn text(why: &Why, participants: &Participants<'_>) -> String {
+pub fn text(why: &ReportedWhy, participants: &PathNames<'_>) -> String {
     let of = |severity| why.verdicts.iter().filter(move |verdict| verdict.severity == severity);
-    let problems: Vec<_> = of(Severity::Problem).collect();
-    let notes: Vec<_> = of(Severity::Note).collect();
+    let problems: Vec<_> = of(ReportedSeverity::Problem).collect();
+    let notes: Vec<_> = of(ReportedSeverity::Note).collect();
     let mut out = String::from("What was found\n");
     if problems.is_empty() {
         out.push_str(&hang("  ", &nothing(why, participants)));
@@ -41,14 +41,14 @@ pub fn text(why: &Why, participants: &Participants<'_>) -> String {
 }
 
 /// The sentence where there is no problem: that nothing is wrong, or why there is no verdict.
-pub fn nothing(why: &Why, participants: &Participants<'_>) -> String {
+pub fn nothing(why: &ReportedWhy, participants: &PathNames<'_>) -> String {
     match why.examined_messages {
         n if n > 0 && !participants.is_usable() => {
             let examined = counted(n, "message");
             format!("No verdict: {examined} examined, but too many others were not captured.")
         }
         0 => "No message could be examined.".into(),
-        n if n < ENOUGH => sentence(&format!("{}.", too_few(n))),
+        n if n < MIN_MESSAGES_FOR_VERDICT => sentence(&format!("{}.", too_few(n))),
         n => format!(
             "Nothing wrong: {} examined, no avoidable delay or loss found.",
             counted(n, "message")
@@ -61,7 +61,7 @@ pub fn too_few(messages: u64) -> String {
     format!("too few messages ({messages}) for a verdict")
 }
 
-fn item(head: &str, verdict: &Verdict, participants: &Participants<'_>) -> String {
+fn item(head: &str, verdict: &ReportedVerdict, participants: &PathNames<'_>) -> String {
     let mut out = hang(head, &sentence(&name(verdict, participants)));
     let indent = " ".repeat(head.len().max(4));
     if let Some(cost) = cost(verdict) {
@@ -80,7 +80,7 @@ fn item(head: &str, verdict: &Verdict, participants: &Participants<'_>) -> Strin
 }
 
 /// A verdict's heading, process, leg and segment.
-pub fn name(verdict: &Verdict, participants: &Participants<'_>) -> String {
+pub fn name(verdict: &ReportedVerdict, participants: &PathNames<'_>) -> String {
     let mut parts = vec![heading(verdict)];
     parts.extend(verdict.process.as_ref().map(|task| participants.who(task)));
     match (verdict.leg, &verdict.segment) {
@@ -94,7 +94,7 @@ pub fn name(verdict: &Verdict, participants: &Participants<'_>) -> String {
     parts.join(", ")
 }
 
-fn heading(verdict: &Verdict) -> String {
+fn heading(verdict: &ReportedVerdict) -> String {
     let is_bare =
         verdict.title == words::title(VerdictKind::Unexplained) || verdict.title.is_empty();
     if verdict.kind == VerdictKind::Unexplained.name() && is_bare {
@@ -104,7 +104,7 @@ fn heading(verdict: &Verdict) -> String {
 }
 
 /// The time that the cause costs a typical message, slow messages and the tail; `None` if it costs no time.
-pub fn cost(verdict: &Verdict) -> Option<String> {
+pub fn cost(verdict: &ReportedVerdict) -> Option<String> {
     let time = |ns| human::time_ns(Some(ns));
     let mut parts = Vec::new();
     if verdict.median_ns > 0 {
@@ -128,7 +128,7 @@ pub fn cost(verdict: &Verdict) -> Option<String> {
 
 /// The period in which the cause was active, counted from the beginning of the observation, and the messages that it
 /// still held up at the end.
-pub fn when(verdict: &Verdict) -> Option<String> {
+pub fn when(verdict: &ReportedVerdict) -> Option<String> {
     let mut parts = Vec::new();
     if let Some(open) = &verdict.open {
         let messages = counted(open.messages, "message");
@@ -153,13 +153,13 @@ pub fn when(verdict: &Verdict) -> Option<String> {
 }
 
 /// The most serious problem with its process and share, or `nothing wrong`; `None` if no message was examined.
-pub fn headline(result: &RunResult, participants: &Participants<'_>) -> Option<String> {
+pub fn headline(result: &RunResult, participants: &PathNames<'_>) -> Option<String> {
     let why = result.why.as_ref()?;
     let Some(worst) = why.problem() else {
         return match why.examined_messages {
             0 => None,
             _ if !participants.is_usable() => Some("too little was captured for a verdict".into()),
-            n if n < ENOUGH => Some(too_few(n)),
+            n if n < MIN_MESSAGES_FOR_VERDICT => Some(too_few(n)),
             _ if result.trust.detail != ObservedDetail::Full => Some(format!(
                 "nothing found with --detail {}, which most causes are not seen with",
                 result.trust.detail.name()
@@ -176,14 +176,15 @@ pub fn headline(result: &RunResult, participants: &Participants<'_>) -> Option<S
 
 /// A result's verdict in one line: [`headline`], its remedy, and the headings of further problems.
 pub fn in_short(result: &RunResult, pacing: Pacing) -> Option<String> {
-    let mut out = headline(result, &Participants::of(result, pacing))?;
+    let mut out = headline(result, &PathNames::of(result, pacing))?;
     let why = result.why.as_ref()?;
     let Some(worst) = why.problem() else { return Some(out) };
     let remedy = worst.remedy.trim().trim_end_matches('.');
     if !remedy.is_empty() {
         out = format!("{out}: {}", clean(remedy));
     }
-    let problems = why.verdicts.iter().filter(|verdict| verdict.severity == Severity::Problem);
+    let problems =
+        why.verdicts.iter().filter(|verdict| verdict.severity == ReportedSeverity::Problem);
     let mut more: Vec<String> = problems.skip(1).map(heading).collect();
     let mut listed = BTreeSet::from([heading(worst)]);
     more.retain(|heading| listed.insert(heading.clone()));
@@ -193,7 +194,7 @@ pub fn in_short(result: &RunResult, pacing: Pacing) -> Option<String> {
     Some(format!("{out}; see `wirelap explain`"))
 }
 
-fn largest_share(verdict: &Verdict) -> Option<String> {
+fn largest_share(verdict: &ReportedVerdict) -> Option<String> {
     let of = [
         (verdict.median_share, "the median"),
         (verdict.slow_share, "the slow messages"),

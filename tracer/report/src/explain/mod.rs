@@ -29,30 +29,32 @@ mod words;
 
 pub use found::{cost, headline, in_short, name as verdict_name, nothing, when};
 pub use opening::text as opening;
-pub use participants::{Participants, is_workload};
+pub use participants::{PathNames, is_workload};
 pub use slowest::{name as message_name, timeline};
 pub use tail::{heading as tail_heading, holders, words as tail_words};
 pub use trust::clock;
 pub use words::{clean, list, title as cause_title};
 
 use crate::grid::{MAX_WIDTH, hang};
-use crate::{Partial, Reliability, RunReport, RunResult, View, bytes_table, human};
+use crate::{
+    ReportedPartial, ReportedReliability, RunReport, RunResult, SeenFrom, bytes_table, human,
+};
 
 /// The choices of the reader of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct ExplainOptions {
     /// Number of the slowest messages of each result that are shown one by one.
     pub worst: usize,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { worst: 3 }
+impl Default for ExplainOptions {
+    fn default() -> ExplainOptions {
+        ExplainOptions { worst: 3 }
     }
 }
 
 /// A page for each result of a report.
-pub fn pages(report: &RunReport, options: Options) -> String {
+pub fn pages(report: &RunReport, options: ExplainOptions) -> String {
     let pages: Vec<String> =
         report.results.iter().map(|result| page(report, result, options)).collect();
     let mut text = pages.join("\n\n");
@@ -66,14 +68,14 @@ pub fn pages(report: &RunReport, options: Options) -> String {
 }
 
 /// The page of one result of a report.
-pub fn page(report: &RunReport, result: &RunResult, options: Options) -> String {
-    let participants = Participants::of(result, report.scenario.pacing);
+pub fn page(report: &RunReport, result: &RunResult, options: ExplainOptions) -> String {
+    let participants = PathNames::of(result, report.scenario.pacing);
     let opening = opening::text(result, &report.scenario, &participants);
     let mut opening = hang("", &words::clean(&opening));
     for reason in &result.trust.reasons {
         let head = match reason.verdict {
-            Reliability::Unusable => "Unusable: ",
-            Reliability::Reduced | Reliability::Good => "Use with care: ",
+            ReportedReliability::Unusable => "Unusable: ",
+            ReportedReliability::Reduced | ReportedReliability::Good => "Use with care: ",
         };
         opening.push_str(&hang(head, &format!("{}.", words::clean(&reason.text))));
     }
@@ -112,9 +114,9 @@ fn title(result: &RunResult, with_rate: bool) -> String {
 
 /// The figures of messages that this host shows in part.
 fn in_part(result: &RunResult) -> Option<String> {
-    let lines: Vec<_> = result.partial_sight.iter().flat_map(Partial::lines).collect();
+    let lines: Vec<_> = result.partial_sight.iter().flat_map(ReportedPartial::lines).collect();
     let line = |(name, line): (&str, String)| hang(&format!("  {name:<9}"), &line);
-    let view = result.view.filter(|view| view.why_no_latency().is_some()).map(View::in_words);
+    let view = result.view.filter(|view| view.why_no_latency().is_some()).map(SeenFrom::in_words);
     let head = format!(
         "What this host shows{}",
         view.map(|v| format!(": messages {v}")).unwrap_or_default()

@@ -1,12 +1,12 @@
 //! The opening of a page: what happened, in one or two sentences.
 
-use super::participants::Participants;
+use super::participants::PathNames;
 use super::words::{counted, exact};
 use crate::{Connections, Pacing, RunResult, Scenario, Topology, human};
 use std::fmt::Write as _;
 
 /// The senders, receivers and numbers of messages, and the times that these took.
-pub fn text(result: &RunResult, scenario: &Scenario, participants: &Participants<'_>) -> String {
+pub fn text(result: &RunResult, scenario: &Scenario, participants: &PathNames<'_>) -> String {
     let mut out = if let Some(connections) = &result.connections {
         opened(connections)
     } else if result.untraced {
@@ -65,7 +65,7 @@ fn untraced(result: &RunResult) -> String {
     format!("{}.", super::words::sentence(&parts.join("; ")))
 }
 
-fn traffic(result: &RunResult, scenario: &Scenario, participants: &Participants<'_>) -> String {
+fn traffic(result: &RunResult, scenario: &Scenario, participants: &PathNames<'_>) -> String {
     let messages = &result.messages;
     let topology = result.topology.as_ref();
     let all = |of: fn(&Topology) -> u32, clients, one: &str| {

@@ -2,7 +2,7 @@
 
 use super::words::clean;
 use crate::why::Task;
-use crate::{Pacing, Process, Reliability, RunResult, human};
+use crate::{Pacing, ReportedProcess, ReportedReliability, RunResult, human};
 use std::borrow::Cow;
 use wirelap_events::Segment;
 
@@ -11,7 +11,7 @@ const WORKLOAD: &str = "wirelap-workloa";
 
 /// The names of the processes that a message passes.
 #[derive(Clone, Debug)]
-pub struct Participants<'a> {
+pub struct PathNames<'a> {
     result: &'a RunResult,
     sender: String,
     receiver: String,
@@ -21,16 +21,16 @@ pub struct Participants<'a> {
     legs: u8,
 }
 
-impl<'a> Participants<'a> {
+impl<'a> PathNames<'a> {
     /// Takes the names from a result's processes.
-    pub fn of(result: &'a RunResult, pacing: Pacing) -> Participants<'a> {
+    pub fn of(result: &'a RunResult, pacing: Pacing) -> PathNames<'a> {
         let legs = result.segments.iter().map(|row| row.leg).max().unwrap_or(1).max(1);
         let end = |roles: &[&str], otherwise: &str| match pacing {
             // Pings and answers are in one result, so each end is sender and receiver.
             Pacing::PingPong => otherwise.to_owned(),
             _ => end(&result.processes, roles, otherwise),
         };
-        let mut participants = Participants {
+        let mut participants = PathNames {
             result,
             sender: end(&["pub", "publisher"], "the sender"),
             receiver: end(&["sub", "subscriber"], "the receiver"),
@@ -60,7 +60,7 @@ impl<'a> Participants<'a> {
 
     /// True if the result's figures can be used.
     pub fn is_usable(&self) -> bool {
-        self.result.trust.verdict != Reliability::Unusable
+        self.result.trust.verdict != ReportedReliability::Unusable
     }
 
     /// The number of legs of a message.
@@ -138,7 +138,7 @@ pub fn is_workload(name: &str) -> bool {
 }
 
 /// The name of the one program that has these roles; our own workloads and several programs are named by their role.
-fn end(processes: &[Process], roles: &[&str], otherwise: &str) -> String {
+fn end(processes: &[ReportedProcess], roles: &[&str], otherwise: &str) -> String {
     let mut names: Vec<&str> = processes
         .iter()
         .filter(|process| roles.contains(&process.role.as_str()))
@@ -186,7 +186,7 @@ fn role_in_words(role: &str) -> String {
 mod tests {
     use super::*;
     use crate::SegmentRow;
-    use crate::why::{MessageLeg, Why, WorstMessage};
+    use crate::why::{ReportedLeg, ReportedWhy, ReportedWorstMessage};
 
     const PROGRAMS: [(&str, u32, &str); 4] = [
         ("publisher", 20, "sensor"),
@@ -201,24 +201,25 @@ mod tests {
             let name = PROGRAMS.iter().find(|program| program.1 == pid).unwrap().2.to_owned();
             Some(Task { pid, tid: pid, name, ..Task::default() })
         };
-        let legs = way.windows(2).map(|ends| MessageLeg {
+        let legs = way.windows(2).map(|ends| ReportedLeg {
             sender: task(ends[0]),
             reader: task(ends[1]),
-            ..MessageLeg::default()
+            ..ReportedLeg::default()
         });
-        let worst = vec![WorstMessage { legs: legs.collect(), ..WorstMessage::default() }];
+        let worst =
+            vec![ReportedWorstMessage { legs: legs.collect(), ..ReportedWorstMessage::default() }];
         let last = u8::try_from(way.len()).unwrap() - 1;
-        let process = |(role, pid, name): (&str, u32, &str)| Process {
+        let process = |(role, pid, name): (&str, u32, &str)| ReportedProcess {
             role: role.into(),
             pid,
             name: name.into(),
-            ..Process::default()
+            ..ReportedProcess::default()
         };
         RunResult {
             broker: Some("mosquitto".into()),
             segments: vec![SegmentRow { leg: last, ..SegmentRow::default() }],
             processes: PROGRAMS.map(process).into(),
-            why: Some(Why { worst, ..Why::default() }),
+            why: Some(ReportedWhy { worst, ..ReportedWhy::default() }),
             ..RunResult::default()
         }
     }
@@ -238,7 +239,7 @@ mod tests {
             (&[20, 30], &[("sensor", "logger")]),
         ] {
             let result = result(way);
-            let participants = Participants::of(&result, Pacing::Foreign);
+            let participants = PathNames::of(&result, Pacing::Foreign);
             let found: Vec<_> =
                 (1..=participants.legs()).map(|leg| participants.ends(leg)).collect();
             assert_eq!(found, expected);
@@ -248,7 +249,7 @@ mod tests {
     #[test]
     fn without_single_messages_the_broker_is_between() {
         let result = RunResult { why: None, ..result(&[20, 10, 15, 30]) };
-        let participants = Participants::of(&result, Pacing::Foreign);
+        let participants = PathNames::of(&result, Pacing::Foreign);
         assert_eq!(participants.ends(2), ("mosquitto", "mosquitto"));
     }
 }

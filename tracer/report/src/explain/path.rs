@@ -8,9 +8,9 @@
 //!     socket_tx     held in rumqttd's socket           █████████████████████▍   97 %  21.4 ms
 //! ```
 
-use super::participants::Participants;
+use super::participants::PathNames;
 use super::words::{bar, cut, left, percents, signed_percent};
-use crate::{RunResult, SegmentRow, human, why::TypicalRow};
+use crate::{RunResult, SegmentRow, human, why::ReportedTypicalRow};
 use std::fmt::Write;
 use wirelap_events::Total;
 
@@ -21,7 +21,7 @@ const STEP: usize = 38;
 /// Steps that take a smaller share of the whole than this are added up in one line.
 const LEAST: f64 = 0.005;
 
-struct Row<'a> {
+struct PathRow<'a> {
     leg: u8,
     segment: &'a str,
     share: f64,
@@ -30,17 +30,17 @@ struct Row<'a> {
 }
 
 /// The section's heading and rows; `None` if no time is known.
-pub fn text(result: &RunResult, participants: &Participants<'_>) -> Option<String> {
+pub fn text(result: &RunResult, participants: &PathNames<'_>) -> Option<String> {
     let typical = result.why.as_ref().map(|why| why.typical.as_slice()).unwrap_or_default();
     let whole: u64 = typical.iter().map(|row| row.mean_ns).fold(0, u64::saturating_add);
-    let (what, rows): (_, Vec<Row<'_>>) = if whole > 0 {
+    let (what, rows): (_, Vec<PathRow<'_>>) = if whole > 0 {
         let what = format!("the mean message near the median, {}", human::time_ns(Some(whole)));
-        (what, typical.iter().map(|row| Row::of_typical(row, whole)).collect())
+        (what, typical.iter().map(|row| PathRow::of_typical(row, whole)).collect())
     } else {
         let what = "all messages together, from the first known stage to the last".to_owned();
-        (what, result.segments.iter().map(Row::of_all).collect())
+        (what, result.segments.iter().map(PathRow::of_all).collect())
     };
-    let (short, shown): (Vec<Row<'_>>, Vec<Row<'_>>) =
+    let (short, shown): (Vec<PathRow<'_>>, Vec<PathRow<'_>>) =
         rows.into_iter().partition(|row| row.share < LEAST);
     if shown.is_empty() {
         return None;
@@ -70,17 +70,17 @@ pub fn text(result: &RunResult, participants: &Participants<'_>) -> Option<Strin
     Some(out)
 }
 
-impl<'a> Row<'a> {
-    fn of_typical(row: &'a TypicalRow, whole: u64) -> Row<'a> {
+impl<'a> PathRow<'a> {
+    fn of_typical(row: &'a ReportedTypicalRow, whole: u64) -> PathRow<'a> {
         let share = row.mean_ns as f64 / whole as f64;
-        Row { leg: row.leg, segment: &row.segment, share, time_ns: Some(row.mean_ns) }
+        PathRow { leg: row.leg, segment: &row.segment, share, time_ns: Some(row.mean_ns) }
     }
 
-    fn of_all(row: &'a SegmentRow) -> Row<'a> {
-        Row { leg: row.leg, segment: &row.segment, share: row.share, time_ns: None }
+    fn of_all(row: &'a SegmentRow) -> PathRow<'a> {
+        PathRow { leg: row.leg, segment: &row.segment, share: row.share, time_ns: None }
     }
 
-    fn line(&self, percents: i64, participants: &Participants<'_>) -> String {
+    fn line(&self, percents: i64, participants: &PathNames<'_>) -> String {
         let time = self.time_ns.map(|ns| human::time_ns(Some(ns))).unwrap_or_default();
         let line = format!(
             "    {} {} {} {:>5} {time:>9}",

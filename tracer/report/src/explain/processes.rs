@@ -1,16 +1,16 @@
 //! The section "The processes": CPU time, memory and scheduling of each.
 
-use super::participants::Participants;
+use super::participants::PathNames;
 use super::words::{clean, counted, exact, percent};
 use crate::grid::hang;
 use crate::why::Task;
-use crate::{Process, RunResult, Scheduling, UnixClients, human};
+use crate::{ReportedProcess, ReportedScheduling, ReportedUnixClients, RunResult, human};
 
 /// Number of processes that get a line of their own.
 const MOST: usize = 8;
 
 /// The section's text; `None` if nothing is known of any process.
-pub fn text(result: &RunResult, participants: &Participants<'_>) -> Option<String> {
+pub fn text(result: &RunResult, participants: &PathNames<'_>) -> Option<String> {
     let known: Vec<String> =
         result.processes.iter().filter_map(|process| line(process, participants)).collect();
     if known.is_empty() {
@@ -26,19 +26,19 @@ pub fn text(result: &RunResult, participants: &Participants<'_>) -> Option<Strin
     Some(out)
 }
 
-fn line(process: &Process, participants: &Participants<'_>) -> Option<String> {
+fn line(process: &ReportedProcess, participants: &PathNames<'_>) -> Option<String> {
     let mut parts = Vec::new();
     parts.extend(process.cpu_share.map(|share| format!("{} of a CPU", percent(share))));
     parts.extend(process.rss_bytes.map(|bytes| human::bytes(bytes as f64)));
     parts.extend(process.scheduling.as_ref().map(scheduling));
     parts.extend(process.runs_in().map(|place| format!("runs in {place}")));
     parts.extend(process.unix_clients.as_ref().map(unix_clients));
-    let Process { pid, host, ref name, .. } = *process;
+    let ReportedProcess { pid, host, ref name, .. } = *process;
     let task = Task { pid, tid: 0, host, name: name.clone() };
     (!parts.is_empty()).then(|| format!("{}: {}", participants.who(&task), parts.join(", ")))
 }
 
-fn unix_clients(clients: &UnixClients) -> String {
+fn unix_clients(clients: &ReportedUnixClients) -> String {
     let count = counted(clients.connections, "connection");
     format!(
         "also serves {count} on the Unix socket {}, which wirelap does not follow",
@@ -46,7 +46,7 @@ fn unix_clients(clients: &UnixClients) -> String {
     )
 }
 
-fn scheduling(seen: &Scheduling) -> String {
+fn scheduling(seen: &ReportedScheduling) -> String {
     let times = |count, what: &str| match count {
         0 => format!("never {what}"),
         1 => format!("{what} once"),

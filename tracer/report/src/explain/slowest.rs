@@ -1,11 +1,13 @@
 //! The slowest messages, each in a line or two: the segments that took most of its time, what delayed it, and which
 //! thread had the CPU.
 
-use super::participants::Participants;
+use super::participants::PathNames;
 use super::words::{clean, exact};
 use crate::grid::{MAX_WIDTH, wrap};
 use crate::human;
-use crate::why::{Hop, LegCircumstances, MessageLeg, Preemption, Task, WorstMessage};
+use crate::why::{
+    LegCircumstances, Preemption, ReportedHop, ReportedLeg, ReportedWorstMessage, Task,
+};
 use std::collections::BTreeSet;
 
 /// Number of steps of a message that are named.
@@ -14,7 +16,11 @@ const STEPS: usize = 3;
 const LEAST_DELAY: u64 = 20;
 
 /// The first `most` messages, with a heading; empty without messages.
-pub fn text(messages: &[WorstMessage], participants: &Participants<'_>, most: usize) -> String {
+pub fn text(
+    messages: &[ReportedWorstMessage],
+    participants: &PathNames<'_>,
+    most: usize,
+) -> String {
     let shown = messages.iter().take(most);
     if shown.len() == 0 {
         return String::new();
@@ -35,7 +41,7 @@ pub fn text(messages: &[WorstMessage], participants: &Participants<'_>, most: us
 }
 
 /// A message's number and latency.
-pub fn name(message: &WorstMessage) -> String {
+pub fn name(message: &ReportedWorstMessage) -> String {
     let number = match message.seq {
         Some(seq) if message.reply => format!("answer {}", exact(seq.into())),
         Some(seq) => format!("number {}", exact(seq.into())),
@@ -45,7 +51,7 @@ pub fn name(message: &WorstMessage) -> String {
 }
 
 /// The steps that took most of a message's time, and what delayed it.
-pub fn timeline(message: &WorstMessage, participants: &Participants<'_>) -> String {
+pub fn timeline(message: &ReportedWorstMessage, participants: &PathNames<'_>) -> String {
     let mut parts = steps(message, participants);
     let threshold = DelayThreshold(message.one_way_ns / LEAST_DELAY);
     for (number, leg) in message.legs.iter().enumerate() {
@@ -67,7 +73,7 @@ pub fn timeline(message: &WorstMessage, participants: &Participants<'_>) -> Stri
 }
 
 /// The steps that took most of its time.
-fn steps(message: &WorstMessage, participants: &Participants<'_>) -> Vec<String> {
+fn steps(message: &ReportedWorstMessage, participants: &PathNames<'_>) -> Vec<String> {
     // A file can have more legs than any message has.
     let mut steps: Vec<(u8, &str, u64)> = (1..=u8::MAX)
         .zip(&message.legs)
@@ -103,7 +109,7 @@ impl DelayThreshold {
     }
 
     /// The reasons why the message was delayed in the sender's socket.
-    fn sender(self, leg: &MessageLeg) -> Vec<String> {
+    fn sender(self, leg: &ReportedLeg) -> Vec<String> {
         let seen = &leg.circumstances;
         let mut parts = Vec::new();
         if seen.resent {
@@ -125,12 +131,14 @@ impl DelayThreshold {
     }
 
     /// Times for which the threads of a forwarder were off the CPU while they held the message, one entry for each reason.
-    fn off_cpu(self, before: &[Hop], participants: &Participants<'_>) -> Vec<String> {
+    fn off_cpu(self, before: &[ReportedHop], participants: &PathNames<'_>) -> Vec<String> {
         let reasons = [("asleep", "slept"), ("blocked", "was blocked"), ("stopped", "was stopped")];
         let describe = |(reason, words): (&str, &str)| {
             let of_reason = || before.iter().filter(|hop| hop.rest == reason);
             // Only the part of the interval in which the message was already there delayed it.
-            let time = |hop: &Hop| hop.woken_ns.saturating_sub(hop.left_ns?.max(0)).try_into().ok();
+            let time = |hop: &ReportedHop| {
+                hop.woken_ns.saturating_sub(hop.left_ns?.max(0)).try_into().ok()
+            };
             let time = of_reason().filter_map(time).fold(0, u64::saturating_add);
             let hop = of_reason().next_back()?;
             let duration = human::time_ns(Some(time));
@@ -143,8 +151,8 @@ impl DelayThreshold {
     /// The thread that had the CPU for longest while one of these threads waited for it.
     fn culprit<'a>(
         self,
-        hops: impl Iterator<Item = &'a Hop>,
-        participants: &Participants<'_>,
+        hops: impl Iterator<Item = &'a ReportedHop>,
+        participants: &PathNames<'_>,
     ) -> Option<String> {
         let held = hops.filter_map(|hop| Some((hop, hop.holder.as_ref()?)));
         let (hop, holder) = held.max_by_key(|(_, holder)| holder.held_ns)?;
@@ -167,7 +175,7 @@ impl DelayThreshold {
         self,
         whose: &str,
         seen: Option<&Preemption>,
-        participants: &Participants<'_>,
+        participants: &PathNames<'_>,
     ) -> Option<String> {
         let seen = seen.filter(|seen| seen.time_ns >= self.0.max(1))?;
         let time = human::time_ns(Some(seen.time_ns));
@@ -177,7 +185,7 @@ impl DelayThreshold {
     }
 
     /// The reasons why the message was delayed at the reader.
-    fn reader(self, seen: &LegCircumstances, participants: &Participants<'_>) -> Vec<String> {
+    fn reader(self, seen: &LegCircumstances, participants: &PathNames<'_>) -> Vec<String> {
         let mut parts = Vec::new();
         if seen.deferred {
             parts.push("its packet waited for ksoftirqd".to_owned());
@@ -190,7 +198,7 @@ impl DelayThreshold {
     }
 }
 
-fn waiting(task: &Task, participants: &Participants<'_>) -> String {
+fn waiting(task: &Task, participants: &PathNames<'_>) -> String {
     match (task.name.is_empty(), task.pid) {
         (true, 0) => format!("thread {}", task.tid),
         _ => clean(&participants.who(task)),

@@ -6,11 +6,11 @@
 //!      61 %   13.8 ms  the subscriber waits for a CPU (leg 2 runqueue): contention for the CPU
 //! ```
 
-use super::participants::Participants;
+use super::participants::PathNames;
 use super::words::{clean, counted, cut, list, percent, percents, signed_percent, title};
 use crate::grid::{MAX_WIDTH, hang};
 use crate::human;
-use crate::why::{Tail, TailRow, Why};
+use crate::why::{ReportedTail, ReportedTailRow, ReportedWhy};
 use std::fmt::Write;
 
 /// Number of rows of a tail that are shown; the others are added up in one line.
@@ -21,7 +21,7 @@ const LEAST: f64 = 0.01;
 const HOLDERS: usize = 4;
 
 /// The section's text; `None` if it would be empty.
-pub fn text(why: &Why, participants: &Participants<'_>, worst: usize) -> Option<String> {
+pub fn text(why: &ReportedWhy, participants: &PathNames<'_>, worst: usize) -> Option<String> {
     let mut out = String::new();
     for tail in why.tails.iter().filter(|tail| !tail.rows.is_empty()) {
         out.push_str(&blame(tail, participants));
@@ -44,13 +44,13 @@ fn too_few(messages: u64) -> String {
     )
 }
 
-fn blame(tail: &Tail, participants: &Participants<'_>) -> String {
+fn blame(tail: &ReportedTail, participants: &PathNames<'_>) -> String {
     let mut out = hang("  ", &heading(tail));
-    let large = |row: &&TailRow| row.share.abs() >= LEAST;
-    let mut shown: Vec<&TailRow> = tail.rows.iter().filter(large).collect();
+    let large = |row: &&ReportedTailRow| row.share.abs() >= LEAST;
+    let mut shown: Vec<&ReportedTailRow> = tail.rows.iter().filter(large).collect();
     shown.truncate(ROWS);
     let more = tail.rows.len().saturating_sub(shown.len());
-    let sum = |rows: &mut dyn Iterator<Item = &TailRow>| {
+    let sum = |rows: &mut dyn Iterator<Item = &ReportedTailRow>| {
         rows.fold((0.0, 0), |(share, ns), row| {
             (share + row.share, row.excess_ns.saturating_add(ns))
         })
@@ -72,7 +72,7 @@ fn blame(tail: &Tail, participants: &Participants<'_>) -> String {
 }
 
 /// The messages of a tail, and the time by which they took longer than a typical one.
-pub fn heading(tail: &Tail) -> String {
+pub fn heading(tail: &ReportedTail) -> String {
     let each = if tail.messages == 1 { "it" } else { "each" };
     format!(
         "The slowest {} ({}, {each} {} or more) took {} longer than a typical one:",
@@ -91,7 +91,7 @@ fn line(out: &mut String, percents: i64, excess_ns: i64, what: &str) {
 }
 
 /// The activity in the row's segment, the segment's name, and its cause.
-pub fn words(row: &TailRow, participants: &Participants<'_>) -> String {
+pub fn words(row: &ReportedTailRow, participants: &PathNames<'_>) -> String {
     let segment = clean(&row.segment);
     let place =
         if participants.legs() > 1 { format!("leg {} {segment}", row.leg) } else { segment };
@@ -108,7 +108,7 @@ fn tail_share(share: f64) -> String {
 }
 
 /// The threads that had a CPU while threads of this result waited for it.
-pub fn holders(why: &Why, participants: &Participants<'_>) -> Option<String> {
+pub fn holders(why: &ReportedWhy, participants: &PathNames<'_>) -> Option<String> {
     let all: u64 = why.cpu_holders.iter().map(|holder| holder.held_ns).fold(0, u64::saturating_add);
     let shown = why.cpu_holders.iter().take(HOLDERS).filter(|holder| holder.held_ns > 0);
     let names: Vec<String> = shown

@@ -103,7 +103,9 @@ impl BrokerUse {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Connections, Distribution, Repetition, RunKind, Topology, UsageAt, from_snapshot};
+    use crate::{
+        Connections, DistributionSummary, Repetition, RunKind, Topology, UsageAt, from_snapshot,
+    };
 
     fn report() -> RunReport {
         let point = |at_s, cpu_share, rss_bytes| UsageAt { at_s, cpu_share, rss_bytes };
@@ -116,12 +118,12 @@ mod tests {
             ..ProcessUse::default()
         };
         let repetition = Repetition { processes: vec![broker], ..Repetition::default() };
-        let connect_ns = Distribution {
+        let connect_ns = DistributionSummary {
             count: 1000,
             p50: 600_000,
             p99: 1_200_000,
             max: 4_000_000,
-            ..Distribution::default()
+            ..DistributionSummary::default()
         };
         let mut result = RunResult {
             middleware: "mqtt".into(),

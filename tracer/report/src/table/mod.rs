@@ -25,7 +25,8 @@ pub use trust_line::trust_line;
 
 use crate::grid::{Align, hang, lay_out};
 use crate::{
-    Distribution, Pacing, Reliability, RunKind, RunReport, RunResult, Scenario, Topology, View,
+    DistributionSummary, Pacing, ReportedReliability, RunKind, RunReport, RunResult, Scenario,
+    SeenFrom, Topology,
 };
 use crate::{explain, human};
 use closing::closing;
@@ -58,7 +59,7 @@ pub fn render(report: &RunReport) -> String {
 
 /// The whole report with an explaining page for each result in place of the lines below the table.
 pub fn explained(report: &RunReport) -> String {
-    let pages = explain::pages(report, explain::Options::default());
+    let pages = explain::pages(report, explain::ExplainOptions::default());
     let closing = closing(report);
     let gap = if closing.is_empty() { "" } else { "\n" };
     format!("{}\n{pages}{gap}{closing}", overview(report))
@@ -105,10 +106,10 @@ pub fn cells(report: &RunReport) -> Vec<Vec<String>> {
 pub fn legend(report: &RunReport) -> String {
     let has = |verdict| report.results.iter().any(|result| result.trust.verdict == verdict);
     let mut marks = Vec::new();
-    if has(Reliability::Unusable) {
+    if has(ReportedReliability::Unusable) {
         marks.push("✗ unusable");
     }
-    if has(Reliability::Reduced) {
+    if has(ReportedReliability::Reduced) {
         marks.push("! use with care");
     }
     let mut lines = String::new();
@@ -122,7 +123,7 @@ pub fn legend(report: &RunReport) -> String {
 }
 
 /// The views of results without one-way latencies, and why there are none.
-fn views(report: &RunReport) -> Vec<(View, &'static str)> {
+fn views(report: &RunReport) -> Vec<(SeenFrom, &'static str)> {
     let mut views = Vec::new();
     for view in report.results.iter().filter_map(|result| result.view) {
         if let Some(why) = view.why_no_latency()
@@ -210,6 +211,6 @@ fn rate(value: f64) -> String {
     if value == 0.0 { "–".into() } else { human::count(value) }
 }
 
-fn seen(distribution: &Distribution) -> Option<&Distribution> {
+fn seen(distribution: &DistributionSummary) -> Option<&DistributionSummary> {
     (distribution.count > 0).then_some(distribution)
 }

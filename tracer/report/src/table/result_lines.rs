@@ -3,7 +3,7 @@
 use super::connections;
 use super::trust_line::trust_line;
 use crate::grid::hang;
-use crate::{Pacing, Partial, Reliability, RunResult, SegmentRow};
+use crate::{Pacing, ReportedPartial, ReportedReliability, RunResult, SegmentRow};
 use crate::{bytes_table, explain, footprint, human, place};
 
 /// The lines below a result: its trust, its time and bytes by part, the verdicts, and notes.
@@ -21,7 +21,7 @@ pub fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> Stri
         out.push_str(&hang("  time: ", &line));
     }
     let here = result.partial_sight.as_ref().and_then(|seen| segments_line(&seen.segments));
-    for (name, line) in result.partial_sight.iter().flat_map(Partial::lines) {
+    for (name, line) in result.partial_sight.iter().flat_map(ReportedPartial::lines) {
         out.push_str(&hang(
             &if name.is_empty() { "    ".into() } else { format!("  {name}: ") },
             &line,
@@ -63,8 +63,8 @@ pub fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> Stri
 /// The reasons why a result is reduced or unusable, one line each, the most serious first.
 fn reasons(result: &RunResult) -> String {
     let head = |verdict| match verdict {
-        Reliability::Unusable => "  ✗ unusable: ",
-        Reliability::Reduced | Reliability::Good => "  ! use with care: ",
+        ReportedReliability::Unusable => "  ✗ unusable: ",
+        ReportedReliability::Reduced | ReportedReliability::Good => "  ! use with care: ",
     };
     let reasons = result.trust.reasons.iter();
     reasons.map(|reason| hang(head(reason.verdict), &explain::clean(&reason.text))).collect()

@@ -1,14 +1,17 @@
 //! The trust in a result, in one line.
 
 use crate::human;
-use crate::{GroundTruth, Muted, ObservedDetail, RunResult, TracingBudget, Unseen, View};
+use crate::{
+    GroundTruth, ObservedDetail, ReportedMuted, ReportedTracingBudget, ReportedUnseen, RunResult,
+    SeenFrom,
+};
 use wirelap_correlate::trust::WHOLE_TIME;
 use wirelap_events::Nanos;
 use wirelap_events::human::column::cpu;
 use wirelap_events::human::{counted, exact};
 
 /// For how long the user had muted a row.
-fn muted(muted: Muted) -> String {
+fn muted(muted: ReportedMuted) -> String {
     let last = if muted.now { ", up to the end" } else { "" };
     format!("muted by the user for {}{last}", Nanos(muted.time_ns))
 }
@@ -32,7 +35,7 @@ pub fn trust_line(result: &RunResult) -> String {
     }
     let in_part = result.partial_sight.as_ref().filter(|seen| seen.deliveries() > 0);
     let mut parts = vec![if let Some(seen) = in_part.filter(|_| messages.matched == 0) {
-        let view = result.view.map_or("seen in part", View::in_words);
+        let view = result.view.map_or("seen in part", SeenFrom::in_words);
         format!("{} sent, {}: {view}", messages.sent, seen.counts())
     } else if messages.delivered == 0 && trust.to_unseen_readers > 0 {
         format!("{} sent, reads not observable on this host", messages.sent)
@@ -44,7 +47,9 @@ pub fn trust_line(result: &RunResult) -> String {
         )
     }];
     parts.extend(
-        in_part.filter(|_| messages.matched > 0).map(super::super::partial::Partial::counts),
+        in_part
+            .filter(|_| messages.matched > 0)
+            .map(super::super::partial::ReportedPartial::counts),
     );
     if in_part.is_none() {
         let view = result.view.filter(|view| view.why_no_latency().is_some());
@@ -126,8 +131,8 @@ fn cut(result: &RunResult) -> Option<String> {
     (cut > 0).then(|| format!("{} {by}", exact(cut)))
 }
 
-/// What tracing may cost, and what it cost in the last period; `None` if nobody asked for a budget.
-fn budget(budget: &TracingBudget) -> Option<String> {
+/// The limit of what tracing may cost, and its cost in the last period; `None` if nobody asked for a budget.
+fn budget(budget: &ReportedTracingBudget) -> Option<String> {
     let probes = match budget.probes_share {
         Some(share) => format!("{} of the programs' time", cpu(share)),
         None => "probes not measured".into(),
@@ -145,7 +150,7 @@ fn unseen(result: &RunResult) -> Option<String> {
             format!("packets acknowledged and not captured: {packets} or more ({bytes})")
         });
     }
-    let way = |unseen: Unseen, when: &str| {
+    let way = |unseen: ReportedUnseen, when: &str| {
         let packets = human::one_or(unseen.packets, "packet", "packets");
         let bytes = human::bytes(unseen.bytes as f64);
         (unseen.packets > 0).then(|| format!("{} {packets} when {when} ({bytes})", unseen.packets))

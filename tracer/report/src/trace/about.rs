@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Where a trace comes from. The trace file has it beside the events, as `otherData`.
+/// The origin of a trace. The trace file has it beside the events, as `otherData`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TraceMetadata {
     /// The version of wirelap that wrote the trace.

@@ -12,7 +12,7 @@ const LIMIT: usize = 65_536;
 /// Identifies a leg: legs of two deliveries with equal keys are the same. A leg that the next leg cut short has another
 /// last stage and so another key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LegKey {
+pub struct DrawnLegKey {
     pub message: MessageId,
     pub flow: FlowKey,
     pub reader: Option<TaskId>,
@@ -22,7 +22,7 @@ pub struct LegKey {
     pub since: Option<Nanos>,
 }
 
-impl LegKey {
+impl DrawnLegKey {
     pub fn times(times: &StageTimes) -> (Option<Nanos>, Option<Nanos>) {
         (times.seen().next().map(|(_, at)| at), times.seen().next_back().map(|(_, at)| at))
     }
@@ -39,13 +39,13 @@ pub struct DrawnLeg {
 /// The most recently drawn legs.
 #[derive(Debug, Default)]
 pub struct DrawnLegs {
-    legs: FxHashMap<LegKey, DrawnLeg>,
-    order: VecDeque<LegKey>,
+    legs: FxHashMap<DrawnLegKey, DrawnLeg>,
+    order: VecDeque<DrawnLegKey>,
     ids: u64,
 }
 
 impl DrawnLegs {
-    pub fn get(&self, key: &LegKey) -> Option<DrawnLeg> {
+    pub fn get(&self, key: &DrawnLegKey) -> Option<DrawnLeg> {
         self.legs.get(key).copied()
     }
 
@@ -54,7 +54,7 @@ impl DrawnLegs {
         self.ids
     }
 
-    pub fn add(&mut self, key: LegKey, drawn: DrawnLeg) {
+    pub fn add(&mut self, key: DrawnLegKey, drawn: DrawnLeg) {
         if self.order.len() >= LIMIT
             && let Some(oldest) = self.order.pop_front()
         {

@@ -26,7 +26,7 @@ pub struct TrackLane {
 
 /// A "complete event": it has a duration.
 #[derive(Serialize)]
-struct Slice<'a, A> {
+struct TraceSlice<'a, A> {
     name: &'a str,
     cat: &'static str,
     ph: &'static str,
@@ -132,7 +132,7 @@ impl<W: Write> EventWriter<W> {
         let ts = Micros((from - self.zero).0);
         let dur = Micros((to - from).0);
         let TrackLane { pid, tid } = place;
-        self.event(&Slice { name, cat, ph: "X", ts, dur, pid, tid, args })
+        self.event(&TraceSlice { name, cat, ph: "X", ts, dur, pid, tid, args })
     }
 
     pub fn arrow(

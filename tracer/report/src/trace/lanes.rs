@@ -11,14 +11,14 @@ const REMEMBERED: usize = 256;
 
 /// Intervals of time that do not overlap.
 #[derive(Debug, Default)]
-struct Lane {
+struct DrawnLane {
     /// The intervals in order of time.
     taken: VecDeque<(Nanos, Nanos)>,
     /// Intervals before this time are forgotten, so that nothing can be added there.
     floor: Nanos,
 }
 
-impl Lane {
+impl DrawnLane {
     /// Takes an interval if it is free; returns whether it was.
     fn take(&mut self, from: Nanos, to: Nanos) -> bool {
         let index = self.taken.partition_point(|&(_, end)| end <= from);
@@ -37,9 +37,9 @@ impl Lane {
 
 /// The lanes of a track.
 #[derive(Debug, Default)]
-pub struct Lanes(Vec<Lane>);
+pub struct DrawnLanes(Vec<DrawnLane>);
 
-impl Lanes {
+impl DrawnLanes {
     /// Takes an interval on the first lane where it is free, or on a new one, and returns the lane's index; `None` if the
     /// track has too many lanes.
     pub fn take(&mut self, from: Nanos, to: Nanos) -> Option<usize> {
@@ -49,7 +49,7 @@ impl Lanes {
         if self.0.len() >= LANES {
             return None;
         }
-        let mut lane = Lane::default();
+        let mut lane = DrawnLane::default();
         lane.take(from, to);
         self.0.push(lane);
         Some(self.0.len().saturating_sub(1))
@@ -60,13 +60,13 @@ impl Lanes {
 mod tests {
     use super::*;
 
-    fn take(lanes: &mut Lanes, from: u64, to: u64) -> Option<usize> {
+    fn take(lanes: &mut DrawnLanes, from: u64, to: u64) -> Option<usize> {
         lanes.take(Nanos(from), Nanos(to))
     }
 
     #[test]
     fn what_overlaps_goes_to_another_lane() {
-        let mut lanes = Lanes::default();
+        let mut lanes = DrawnLanes::default();
         assert_eq!(take(&mut lanes, 10, 20), Some(0));
         assert_eq!(take(&mut lanes, 15, 30), Some(1));
         assert_eq!(take(&mut lanes, 20, 25), Some(0));
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn what_is_forgotten_is_taken() {
-        let mut lanes = Lanes::default();
+        let mut lanes = DrawnLanes::default();
         for start in 1..=REMEMBERED as u64 + 1 {
             assert_eq!(take(&mut lanes, start * 10, start * 10 + 5), Some(0));
         }
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn there_is_an_end_to_lanes() {
-        let mut lanes = Lanes::default();
+        let mut lanes = DrawnLanes::default();
         for lane in 0..LANES {
             assert_eq!(take(&mut lanes, 0, 10), Some(lane));
         }

@@ -27,7 +27,7 @@ pub use about::TraceMetadata;
 pub use tracks::thread_of;
 
 use causes::{BlamedTimes, Causes};
-use drawn::{DrawnLeg, DrawnLegs, LegKey};
+use drawn::{DrawnLeg, DrawnLegKey, DrawnLegs};
 use json::{ArrowPoint, CounterValue, EventWriter, TrackLane};
 use names::TaskNames;
 use serde::Serialize;
@@ -163,7 +163,7 @@ impl<W: Write> TraceWriter<W> {
             let drawn = self.leg(delivery, topic, index, (since, before))?;
             leg_ids.push(drawn.id);
             before = drawn.end.or(before);
-            since = LegKey::times(&leg.times).1.or(since);
+            since = DrawnLegKey::times(&leg.times).1.or(since);
         }
         let Some(place) = place else {
             self.totals.left_out.grow(1);
@@ -201,9 +201,9 @@ impl<W: Write> TraceWriter<W> {
         (since, before): (Option<Nanos>, Option<(TrackLane, Nanos)>),
     ) -> io::Result<DrawnLeg> {
         let leg = &delivery.legs[index];
-        let (first, last) = LegKey::times(&leg.times);
+        let (first, last) = DrawnLegKey::times(&leg.times);
         let (message, flow, reader) = (delivery.message, leg.flow, leg.reader);
-        let key = LegKey { message, flow, reader, first, last, since };
+        let key = DrawnLegKey { message, flow, reader, first, last, since };
         if let Some(drawn) = self.drawn.get(&key) {
             return Ok(drawn);
         }

@@ -1,7 +1,7 @@
 //! The tracks of a trace: which span is on which track, and the numbers by which viewers identify tracks.
 
 use super::json::{EventWriter, TrackLane};
-use super::lanes::Lanes;
+use super::lanes::DrawnLanes;
 use super::names::TaskNames;
 use crate::human;
 use rustc_hash::FxHashMap;
@@ -144,7 +144,7 @@ fn process_name(pid: Pid, names: &TaskNames, snapshot: &Snapshot) -> String {
 /// The lanes of a track and their numbers.
 #[derive(Debug)]
 struct NumberedLanes {
-    lanes: Lanes,
+    lanes: DrawnLanes,
     /// The number of each lane: the thread's ID, or one from [`FIRST_FREE_ID`] on.
     tids: Vec<u32>,
 }
@@ -171,7 +171,7 @@ impl Tracks {
         let track_lanes = self
             .lanes_of
             .entry(track)
-            .or_insert_with(|| NumberedLanes { lanes: Lanes::default(), tids: Vec::new() });
+            .or_insert_with(|| NumberedLanes { lanes: DrawnLanes::default(), tids: Vec::new() });
         let lane = track_lanes.lanes.take(from, to)?;
         if lane == track_lanes.tids.len() {
             let free =

@@ -1,11 +1,14 @@
 //! Conversions from the correlator's types for verdicts and slow messages.
 
 use super::life::{
-    Holder, Hop, LegCircumstances, MessageLeg, Preemption, SegmentTime, Stages, TcpState,
-    WorstMessage,
+    LegCircumstances, Preemption, ReportedHolder, ReportedHop, ReportedLeg, ReportedWorstMessage,
+    SegmentTime, Stages, TcpState,
 };
-use super::{CpuHolder, Culprit, Overdue, Severity, Tail, TailRow, Task, TypicalRow, Verdict, Why};
-use crate::{Process, words};
+use super::{
+    CpuHolder, ReportedCulprit, ReportedOverdue, ReportedSeverity, ReportedTail, ReportedTailRow,
+    ReportedTypicalRow, ReportedVerdict, ReportedWhy, Task,
+};
+use crate::{ReportedProcess, words};
 use wirelap_correlate as correlate;
 use wirelap_events::{
     Circumstances, Comm, Delivery, Holder as SeenHolder, Hop as SeenHop, Leg, LegOffCpu, Nagle,
@@ -13,36 +16,36 @@ use wirelap_events::{
     TxState,
 };
 
-impl From<&correlate::Why> for Why {
-    fn from(why: &correlate::Why) -> Why {
-        Why {
+impl From<&correlate::Why> for ReportedWhy {
+    fn from(why: &correlate::Why) -> ReportedWhy {
+        ReportedWhy {
             examined_messages: why.messages,
             healthy: why.is_healthy(),
             too_few_messages: why.is_too_little(),
             verdicts: why.verdicts.iter().map(|one| verdict(one, why)).collect(),
-            typical: why.typical.iter().map(TypicalRow::from).collect(),
-            tails: why.tails.iter().map(Tail::from).collect(),
-            open: why.open.iter().map(Overdue::from).collect(),
-            worst: why.worst.iter().map(WorstMessage::from).collect(),
+            typical: why.typical.iter().map(ReportedTypicalRow::from).collect(),
+            tails: why.tails.iter().map(ReportedTail::from).collect(),
+            open: why.open.iter().map(ReportedOverdue::from).collect(),
+            worst: why.worst.iter().map(ReportedWorstMessage::from).collect(),
             cpu_holders: why.holders.iter().map(CpuHolder::from).collect(),
         }
     }
 }
 
-impl Why {
+impl ReportedWhy {
     /// The analysis of a row, with threads named after their processes; `None` if no message was examined and no verdict
     /// found.
-    pub fn of(why: &correlate::Why, processes: &[Process]) -> Option<Why> {
+    pub fn of(why: &correlate::Why, processes: &[ReportedProcess]) -> Option<ReportedWhy> {
         let known = why.messages > 0 || !why.verdicts.is_empty() || !why.open.is_empty();
         known.then(|| {
-            let mut why = Why::from(why);
+            let mut why = ReportedWhy::from(why);
             why.name_threads(processes);
             why
         })
     }
 
     /// Names threads that have no name after their processes.
-    fn name_threads(&mut self, processes: &[Process]) {
+    fn name_threads(&mut self, processes: &[ReportedProcess]) {
         let legs = self.worst.iter_mut().flat_map(|message| &mut message.legs);
         let tasks = legs.flat_map(|leg| {
             let ends = leg.sender.iter_mut().chain(&mut leg.reader);
@@ -77,13 +80,13 @@ fn task(id: TaskId, comm: Comm) -> Task {
 }
 
 /// A verdict in words, among the others of its row.
-fn verdict(verdict: &correlate::Verdict, why: &correlate::Why) -> Verdict {
-    Verdict {
+fn verdict(verdict: &correlate::Verdict, why: &correlate::Why) -> ReportedVerdict {
+    ReportedVerdict {
         kind: verdict.kind.name().to_owned(),
         title: words::title_in(verdict.kind, verdict.segment).to_owned(),
         severity: match verdict.severity {
-            correlate::Severity::Note => Severity::Note,
-            correlate::Severity::Problem => Severity::Problem,
+            correlate::Severity::Note => ReportedSeverity::Note,
+            correlate::Severity::Problem => ReportedSeverity::Problem,
         },
         leg: verdict.leg,
         segment: verdict.segment.map(|segment| segment.name().to_owned()),
@@ -98,8 +101,8 @@ fn verdict(verdict: &correlate::Verdict, why: &correlate::Why) -> Verdict {
         began_ns: verdict.period.map(|period| period.began.0),
         ended_ns: verdict.period.and_then(|period| period.ended).map(|ended| ended.0),
         times: verdict.period.map(|period| period.times),
-        open: verdict.open.as_ref().map(Overdue::from),
-        culprits: verdict.culprits.iter().map(Culprit::from).collect(),
+        open: verdict.open.as_ref().map(ReportedOverdue::from),
+        culprits: verdict.culprits.iter().map(ReportedCulprit::from).collect(),
         evidence: verdict.evidence.iter().map(words::clause).collect(),
         remedy: words::remedy(verdict, why),
     }
@@ -114,9 +117,9 @@ const fn activity_name(activity: ThreadActivity) -> &'static str {
     }
 }
 
-impl From<&correlate::Overdue> for Overdue {
-    fn from(open: &correlate::Overdue) -> Overdue {
-        Overdue {
+impl From<&correlate::Overdue> for ReportedOverdue {
+    fn from(open: &correlate::Overdue) -> ReportedOverdue {
+        ReportedOverdue {
             messages: open.messages,
             oldest_ns: open.oldest.0,
             place: open.place.name().to_owned(),
@@ -126,33 +129,37 @@ impl From<&correlate::Overdue> for Overdue {
     }
 }
 
-impl From<&correlate::Culprit> for Culprit {
-    fn from(culprit: &correlate::Culprit) -> Culprit {
-        Culprit { task: task(culprit.task, culprit.comm), share: finite(culprit.share) }
+impl From<&correlate::Culprit> for ReportedCulprit {
+    fn from(culprit: &correlate::Culprit) -> ReportedCulprit {
+        ReportedCulprit { task: task(culprit.task, culprit.comm), share: finite(culprit.share) }
     }
 }
 
-impl From<&correlate::TypicalRow> for TypicalRow {
-    fn from(row: &correlate::TypicalRow) -> TypicalRow {
-        TypicalRow { leg: row.leg, segment: row.segment.name().to_owned(), mean_ns: row.mean.0 }
-    }
-}
-
-impl From<&correlate::Tail> for Tail {
-    fn from(tail: &correlate::Tail) -> Tail {
-        Tail {
-            share: finite(tail.share),
-            messages: tail.messages,
-            least_ns: tail.least.0,
-            excess_ns: tail.excess.0,
-            rows: tail.rows.iter().map(TailRow::from).collect(),
+impl From<&correlate::TypicalRow> for ReportedTypicalRow {
+    fn from(row: &correlate::TypicalRow) -> ReportedTypicalRow {
+        ReportedTypicalRow {
+            leg: row.leg,
+            segment: row.segment.name().to_owned(),
+            mean_ns: row.mean.0,
         }
     }
 }
 
-impl From<&correlate::TailRow> for TailRow {
-    fn from(row: &correlate::TailRow) -> TailRow {
-        TailRow {
+impl From<&correlate::Tail> for ReportedTail {
+    fn from(tail: &correlate::Tail) -> ReportedTail {
+        ReportedTail {
+            share: finite(tail.share),
+            messages: tail.messages,
+            least_ns: tail.least.0,
+            excess_ns: tail.excess.0,
+            rows: tail.rows.iter().map(ReportedTailRow::from).collect(),
+        }
+    }
+}
+
+impl From<&correlate::TailRow> for ReportedTailRow {
+    fn from(row: &correlate::TailRow) -> ReportedTailRow {
+        ReportedTailRow {
             leg: row.leg,
             segment: row.segment.name().to_owned(),
             cause: row.cause.name().unwrap_or("ordinary").to_owned(),
@@ -172,12 +179,12 @@ impl From<&correlate::HolderShare> for CpuHolder {
     }
 }
 
-impl From<&correlate::WorstMessage> for WorstMessage {
-    fn from(worst: &correlate::WorstMessage) -> WorstMessage {
+impl From<&correlate::WorstMessage> for ReportedWorstMessage {
+    fn from(worst: &correlate::WorstMessage) -> ReportedWorstMessage {
         let delivery = &worst.delivery;
         let origin = TimeOrigin(first_send(delivery));
         let legs = delivery.legs.iter().zip(delivery.segments());
-        WorstMessage {
+        ReportedWorstMessage {
             message: delivery.message.0,
             seq: delivery.stamp.map(|stamp| stamp.seq),
             reply: delivery.stamp.is_some_and(|stamp| stamp.reply),
@@ -210,7 +217,7 @@ impl TimeOrigin {
         }
     }
 
-    fn leg(self, leg: &Leg, rests: &LegOffCpu, segments: &Segments) -> MessageLeg {
+    fn leg(self, leg: &Leg, rests: &LegOffCpu, segments: &Segments) -> ReportedLeg {
         let unnamed = |id: Option<TaskId>| id.map(|id| task(id, Comm::default()));
         // The dwell counts to the leg after it, so it comes before that leg's own segments.
         let (dwell, own): (Vec<_>, Vec<_>) =
@@ -219,7 +226,7 @@ impl TimeOrigin {
             segment: segment.name().to_owned(),
             time_ns: time.0,
         };
-        MessageLeg {
+        ReportedLeg {
             from: leg.flow.src.to_string(),
             to: leg.flow.dst.to_string(),
             sender: unnamed(leg.sender),
@@ -250,14 +257,14 @@ impl TimeOrigin {
         }
     }
 
-    fn hop(self, hop: &SeenHop) -> Hop {
+    fn hop(self, hop: &SeenHop) -> ReportedHop {
         let rest = match hop.reason {
             OffCpuReason::Asleep => "asleep",
             OffCpuReason::Blocked => "blocked",
             OffCpuReason::Stopped => "stopped",
             OffCpuReason::Preempted => "preempted",
         };
-        Hop {
+        ReportedHop {
             task: task(hop.task, Comm::default()),
             woken_ns: self.at(hop.woken),
             running_ns: self.at(hop.running),
@@ -292,9 +299,9 @@ impl TimeOrigin {
     }
 }
 
-fn holder(seen: &SeenHolder) -> Option<Holder> {
+fn holder(seen: &SeenHolder) -> Option<ReportedHolder> {
     (seen.held > Nanos(0))
-        .then(|| Holder { task: task(seen.task, seen.comm), held_ns: seen.held.0 })
+        .then(|| ReportedHolder { task: task(seen.task, seen.comm), held_ns: seen.held.0 })
 }
 
 fn preemption(seen: &OffCpu) -> Option<Preemption> {

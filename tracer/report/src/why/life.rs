@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// One of the slowest messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct WorstMessage {
+#[schemars(rename = "WorstMessage")]
+pub struct ReportedWorstMessage {
     /// The message's number in this observation.
     pub message: u64,
     /// The sequence number in the payload of wirelap's workloads; absent in messages of other programs.
@@ -21,12 +22,13 @@ pub struct WorstMessage {
     /// Time from first send to last read.
     pub one_way_ns: u64,
     /// The message's legs in order.
-    pub legs: Vec<MessageLeg>,
+    pub legs: Vec<ReportedLeg>,
 }
 
 /// One leg of a slow message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct MessageLeg {
+#[schemars(rename = "MessageLeg")]
+pub struct ReportedLeg {
     /// The sender's address and port.
     pub from: String,
     /// The receiver's address and port.
@@ -41,9 +43,9 @@ pub struct MessageLeg {
     /// segments of all legs add up to `one_way_ns`.
     pub segments: Vec<SegmentTime>,
     /// The threads that were woken for the message, the reader last.
-    pub chain: Vec<Hop>,
+    pub chain: Vec<ReportedHop>,
     /// The threads that ran before the send, the sender last.
-    pub before: Vec<Hop>,
+    pub before: Vec<ReportedHop>,
     /// What else was observed while the message passed this leg.
     pub circumstances: LegCircumstances,
 }
@@ -102,7 +104,8 @@ pub struct SegmentTime {
 
 /// A thread in a wake chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Hop {
+#[schemars(rename = "Hop")]
+pub struct ReportedHop {
     /// The thread.
     #[serde(flatten)]
     pub task: Task,
@@ -122,12 +125,13 @@ pub struct Hop {
     /// Whether the thread had run on another CPU before.
     pub migrated: bool,
     /// The thread that had the CPU while this one waited for it; absent if none is known.
-    pub holder: Option<Holder>,
+    pub holder: Option<ReportedHolder>,
 }
 
 /// A thread that had the CPU while another one waited for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Holder {
+#[schemars(rename = "Holder")]
+pub struct ReportedHolder {
     /// The thread; tid 0 is the idle task: the CPU was in an idle state.
     #[serde(flatten)]
     pub task: Task,
@@ -143,7 +147,7 @@ pub struct Preemption {
     /// Number of preemptions.
     pub times: u32,
     /// The thread that had the CPU for longest during one of them; absent if none is known.
-    pub holder: Option<Holder>,
+    pub holder: Option<ReportedHolder>,
 }
 
 /// What was observed of a leg apart from its times.

@@ -4,19 +4,20 @@ mod from_correlate;
 mod life;
 
 pub use life::{
-    Holder, Hop, LegCircumstances, MessageLeg, Preemption, SegmentTime, Stages, TcpState,
-    WorstMessage,
+    LegCircumstances, Preemption, ReportedHolder, ReportedHop, ReportedLeg, ReportedWorstMessage,
+    SegmentTime, Stages, TcpState,
 };
 
 pub(crate) use from_correlate::host;
 
-use crate::Process;
+use crate::ReportedProcess;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why the messages of a result took as long as they did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Why {
+#[schemars(rename = "Why")]
+pub struct ReportedWhy {
     /// Messages that were examined: all matched messages.
     pub examined_messages: u64,
     /// Whether enough messages were examined and no verdict is a problem.
@@ -25,34 +26,35 @@ pub struct Why {
     #[serde(default)]
     pub too_few_messages: bool,
     /// The verdicts, the most serious first.
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<ReportedVerdict>,
     /// Where the mean message near the median spent its time, in the order in which a message passes the segments. The rows
     /// add up to its one-way latency.
     #[serde(default)]
-    pub typical: Vec<TypicalRow>,
+    pub typical: Vec<ReportedTypicalRow>,
     /// Where the slowest 1 % and 0.1 % took longer than the mean message near the median. A tail of fewer than 10 messages
     /// is left out.
-    pub tails: Vec<Tail>,
+    pub tails: Vec<ReportedTail>,
     /// Messages that were overdue at the end, by place.
     #[serde(default)]
-    pub open: Vec<Overdue>,
+    pub open: Vec<ReportedOverdue>,
     /// The slowest messages, the slowest first; at most ten.
-    pub worst: Vec<WorstMessage>,
+    pub worst: Vec<ReportedWorstMessage>,
     /// The threads that had a CPU while threads of this result waited for it, most time first; at most ten.
     pub cpu_holders: Vec<CpuHolder>,
 }
 
-impl Why {
+impl ReportedWhy {
     /// The most serious problem, if there is one.
-    pub fn problem(&self) -> Option<&Verdict> {
-        self.verdicts.iter().find(|verdict| verdict.severity == Severity::Problem)
+    pub fn problem(&self) -> Option<&ReportedVerdict> {
+        self.verdicts.iter().find(|verdict| verdict.severity == ReportedSeverity::Problem)
     }
 }
 
 /// How serious a verdict is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Severity")]
 #[serde(rename_all = "snake_case")]
-pub enum Severity {
+pub enum ReportedSeverity {
     /// Information; nothing is wrong.
     #[default]
     Note,
@@ -62,13 +64,14 @@ pub enum Severity {
 
 /// A cause of delay or loss, with its evidence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Verdict {
-    /// The kind of verdict: `nagle_delayed_ack`, `run_queue_contention` … The guide lists all of them.
+#[schemars(rename = "Verdict")]
+pub struct ReportedVerdict {
+    /// The kind of verdict: `nagle_delayed_ack`, `run_queue_contention` … docs/verdicts.md lists all of them.
     pub kind: String,
     /// The kind in words.
     pub title: String,
     /// How serious the verdict is.
-    pub severity: Severity,
+    pub severity: ReportedSeverity,
     /// The leg, 1 for the first; absent if the verdict concerns no single leg.
     pub leg: Option<u8>,
     /// The segment in which the time is spent; absent if the cause costs messages, not time.
@@ -104,11 +107,11 @@ pub struct Verdict {
     pub times: Option<u32>,
     /// The messages that the cause holds up at the end; absent if there are none.
     #[serde(default)]
-    pub open: Option<Overdue>,
+    pub open: Option<ReportedOverdue>,
     /// The threads that had the CPU or the lock during the verdict's time, the longest first, at most ten; their shares
     /// cover all of that time. Empty if no other thread is concerned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub culprits: Vec<Culprit>,
+    pub culprits: Vec<ReportedCulprit>,
     /// The numbers that prove the verdict, one clause each.
     pub evidence: Vec<String>,
     /// What usually helps, in one sentence.
@@ -117,7 +120,8 @@ pub struct Verdict {
 
 /// Overdue messages in one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Overdue {
+#[schemars(rename = "Overdue")]
+pub struct ReportedOverdue {
     /// Number of messages.
     pub messages: u64,
     /// How long ago the oldest of them was sent.
@@ -134,7 +138,8 @@ pub struct Overdue {
 
 /// A thread that messages waited for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Culprit {
+#[schemars(rename = "Culprit")]
+pub struct ReportedCulprit {
     /// The thread; process 0 without a name is the time for which no thread is known.
     #[serde(flatten)]
     pub task: Task,
@@ -163,14 +168,15 @@ impl Task {
     }
 
     /// True if this is a thread of `process`.
-    pub fn is_of(&self, process: &Process) -> bool {
+    pub fn is_of(&self, process: &ReportedProcess) -> bool {
         (self.pid, self.host) == (process.pid, process.host)
     }
 }
 
 /// A segment of the mean message near the median.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TypicalRow {
+#[schemars(rename = "TypicalRow")]
+pub struct ReportedTypicalRow {
     /// 1 for the first leg. The broker's dwell counts to the leg after it.
     pub leg: u8,
     /// The segment's name.
@@ -181,7 +187,8 @@ pub struct TypicalRow {
 
 /// The slowest messages, and where they took longer than the mean message near the median.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Tail {
+#[schemars(rename = "Tail")]
+pub struct ReportedTail {
     /// The share of all messages that are in this tail: 0.01 or 0.001.
     pub share: f64,
     /// Number of messages in this tail.
@@ -191,12 +198,13 @@ pub struct Tail {
     /// Mean extra time over the mean message near the median.
     pub excess_ns: u64,
     /// The extra time by leg, segment and cause, the largest first. The shares add up to 1.
-    pub rows: Vec<TailRow>,
+    pub rows: Vec<ReportedTailRow>,
 }
 
 /// The extra time of a tail in one segment for one cause.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TailRow {
+#[schemars(rename = "TailRow")]
+pub struct ReportedTailRow {
     /// 1 for the first leg. The broker's dwell counts to the leg after it.
     pub leg: u8,
     /// The segment's name.

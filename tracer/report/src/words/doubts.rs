@@ -3,7 +3,7 @@
 use super::lost_because;
 use wirelap_correlate::DoubtReason;
 use wirelap_events::human::{counted, counted_as, exact};
-use wirelap_events::{Losses, Nanos};
+use wirelap_events::{EventLosses, Nanos};
 
 /// A reason in one sentence without a full stop.
 #[expect(clippy::too_many_lines, reason = "a sentence for each reason")]
@@ -150,7 +150,7 @@ pub fn doubt(reason: &DoubtReason) -> String {
     }
 }
 
-fn events_lost(lost: Losses, events: u64, counts_are_traced: bool) -> String {
+fn events_lost(lost: EventLosses, events: u64, counts_are_traced: bool) -> String {
     let counts = if counts_are_traced { "counts are too low, and " } else { "" };
     if lost.are_all_stated() {
         return format!(
@@ -177,12 +177,12 @@ fn events_lost(lost: Losses, events: u64, counts_are_traced: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::Losses;
+    use wirelap_events::EventLosses;
 
     #[test]
     fn reasons_are_sentences_with_their_numbers() {
         let of = |skipped, counts_are_traced| {
-            let lost = Losses { events: 13_402, skipped, ..Losses::default() };
+            let lost = EventLosses { events: 13_402, skipped, ..EventLosses::default() };
             doubt(&DoubtReason::EventsLost { lost, events: 43_402, counts_are_traced })
         };
         let lost = |counts_are_traced| of(0, counts_are_traced);
@@ -194,7 +194,7 @@ mod tests {
         let both = of(402, true);
         assert!(both.contains("was full (13,000) or the kernel skipped"), "{both}");
         assert!(both.contains("on the same CPU (402): counts"), "{both}");
-        let stated = Losses { events: 3, stated: 3, ..Losses::default() };
+        let stated = EventLosses { events: 3, stated: 3, ..EventLosses::default() };
         let stated =
             doubt(&DoubtReason::EventsLost { lost: stated, events: 90, counts_are_traced: true });
         assert!(stated.starts_with("3 packets are missing in the file, as it says itself"));

@@ -27,7 +27,7 @@ pub fn unix_server(server: &UnixServer) -> String {
     )
 }
 
-/// What the user should know about a row, one sentence each.
+/// The notes on a row for the user, one sentence each.
 pub fn group_notes(group: &Group) -> Vec<String> {
     group.notes.iter().map(group_note).collect()
 }

@@ -3,10 +3,10 @@
 pub mod why;
 
 use wirelap_report::{
-    AddedTime, Distribution, Environment, EthernetBytes, GroundTruth, Latency, LayersBytes,
-    Messages, OperationBytes, Overhead, Pacing, PartsBytes, PerMessageBytes, Process, RttHalf,
-    RunKind, RunReport, RunResult, Scenario, Scheduling, SegmentRow, Slowdown, Throughput,
-    TracerCost, Trust,
+    AddedTime, DistributionSummary, Environment, EthernetBytes, GroundTruth, Latency, LayersBytes,
+    MessageCounts, OperationBytes, Pacing, PartsBytes, PerMessageBytes, ReportedOverhead,
+    ReportedProcess, ReportedScheduling, ReportedTracerCost, ReportedTrust, RttHalf, RunKind,
+    RunReport, RunResult, Scenario, SegmentRow, Slowdown, Throughput,
 };
 
 /// Two middlewares, ping-pong; the second lost events and disagrees with the workloads.
@@ -52,14 +52,14 @@ pub fn report() -> RunReport {
         saturation_msg_per_s: vec![],
         breakdown: None,
         slow_subscribers: None,
-        unknown: wirelap_report::Unknown::default(),
+        unknown: wirelap_report::ReportedUnknown::default(),
         ros2: None,
         notes: vec!["stopped by Ctrl-C".into()],
     }
 }
 
-fn distribution(unit: u64) -> Distribution {
-    Distribution {
+fn distribution(unit: u64) -> DistributionSummary {
+    DistributionSummary {
         count: 2000,
         min: unit / 2,
         p50: unit,
@@ -70,13 +70,13 @@ fn distribution(unit: u64) -> Distribution {
     }
 }
 
-fn trust(lost: u64) -> Trust {
-    Trust {
+fn trust(lost: u64) -> ReportedTrust {
+    ReportedTrust {
         coverage: 1.0,
         events_lost: [("rx".to_owned(), lost)].into(),
         events: 60_000,
         window_share: 1.0,
-        tracer: TracerCost {
+        tracer: ReportedTracerCost {
             cpu_share: 0.21,
             rss_bytes: 36_000_000,
             ring_bytes: Some(16 << 20),
@@ -93,7 +93,7 @@ fn trust(lost: u64) -> Trust {
             }),
             slowdown_unknown: None,
         },
-        ..Trust::default()
+        ..ReportedTrust::default()
     }
 }
 
@@ -110,7 +110,12 @@ pub fn tcp() -> RunResult {
     RunResult {
         middleware: "tcp".into(),
         payload_bytes: 64,
-        messages: Messages { sent: 2000, delivered: 2000, matched: 2000, ..Messages::default() },
+        messages: MessageCounts {
+            sent: 2000,
+            delivered: 2000,
+            matched: 2000,
+            ..MessageCounts::default()
+        },
         throughput: Throughput {
             msg_per_s: 41_234.5,
             payload_bit_per_s: 21_112_064.0,
@@ -131,7 +136,7 @@ pub fn tcp() -> RunResult {
             count: 2000,
         }],
         sched_gap_ns: distribution(3_000),
-        overhead: Overhead {
+        overhead: ReportedOverhead {
             per_message_bytes: PerMessageBytes {
                 payload: 64.0,
                 protocol: 4.0,
@@ -167,21 +172,21 @@ pub fn tcp() -> RunResult {
             ethernet: EthernetBytes { frames: 2000, frame_bytes: 276_000, line_bytes: 316_000 },
             retransmissions: 0,
         },
-        processes: vec![Process {
+        processes: vec![ReportedProcess {
             role: "ping".into(),
             pid: 4,
             host: None,
             name: "wirelap-workload".into(),
             cpu_share: Some(0.4),
             rss_bytes: Some(4_000_000),
-            scheduling: Some(Scheduling {
+            scheduling: Some(ReportedScheduling {
                 run_queue_ns: distribution(3_000),
                 sleeps: 2_000,
                 preemptions: 3,
                 migrations: 1,
             }),
             unix_clients: None,
-            ..Process::default()
+            ..ReportedProcess::default()
         }],
         trust: trust(0),
         ground_truth: Some(GroundTruth {
@@ -200,12 +205,12 @@ fn mqtt() -> RunResult {
         broker: Some("mosquitto".into()),
         partial: true,
         error: Some("the broker (mosquitto, pid 77) was killed by signal 9".into()),
-        messages: Messages {
+        messages: MessageCounts {
             sent: 2000,
             delivered: 1990,
             matched: 1980,
             uncovered: 10,
-            ..Messages::default()
+            ..MessageCounts::default()
         },
         ground_truth: Some(GroundTruth {
             published: 2000,
@@ -215,7 +220,7 @@ fn mqtt() -> RunResult {
             worst_violation_ns: 700,
             ..GroundTruth::default()
         }),
-        trust: Trust { coverage: 0.995, ..trust(17) },
+        trust: ReportedTrust { coverage: 0.995, ..trust(17) },
         ..tcp()
     }
 }

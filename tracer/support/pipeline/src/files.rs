@@ -5,8 +5,10 @@ use crate::warp::warp;
 use std::io;
 use wirelap_correlate::{Config, Correlator, Snapshot, TlsKeys};
 use wirelap_events::{Delivery, Nanos, Offset};
-use wirelap_recording::{Encoder, Entry, Recording, Section, Settings, Shown};
-use wirelap_report::explain::{Options, pages};
+use wirelap_recording::{
+    Encoder, EncoderSettings, Entry, Recording, SectionHeader, ShownSightings,
+};
+use wirelap_report::explain::{ExplainOptions, pages};
 use wirelap_report::trace::{TraceMetadata, TraceWriter};
 use wirelap_report::{RunReport, from_snapshot, table, words};
 use wirelap_test_support::random::Random;
@@ -34,7 +36,7 @@ fn tell(snapshot: &Snapshot) {
     let again: RunReport = serde_json::from_str(&text).expect("what was written can be read");
     for report in [&report, &again] {
         let _ = (table::render(report), table::explained(report));
-        let _ = pages(report, Options::default());
+        let _ = pages(report, ExplainOptions::default());
     }
 }
 
@@ -62,8 +64,8 @@ pub fn run(bytes: &[u8], mut warped: Option<(usize, Random)>) -> u64 {
         ..TraceMetadata::default()
     };
     let mut drawing = TraceWriter::new(io::sink(), about, recording.wall());
-    let settings = Settings { shown: Shown::All, payload: true };
-    let mut encoder = Encoder::new(Section::default(), settings, Box::new(|_, _| None));
+    let settings = EncoderSettings { shown: ShownSightings::All, payload: true };
+    let mut encoder = Encoder::new(SectionHeader::default(), settings, Box::new(|_, _| None));
     let mut ready: Vec<Delivery> = Vec::new();
     let mut now = Nanos(0);
     let mut entries = 0_u32;

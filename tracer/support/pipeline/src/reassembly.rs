@@ -7,10 +7,10 @@
 //! +------+---------------+--------+---------+
 //! ```
 
-use wirelap_correlate::{Limits, Piece, Reassembly};
+use wirelap_correlate::{ParkingLimits, Piece, Reassembly};
 use wirelap_events::{Nanos, Offset};
 
-const LIMITS: Limits = Limits { bytes: 512, packets: 8 };
+const LIMITS: ParkingLimits = ParkingLimits { bytes: 512, packets: 8 };
 
 /// The flow's byte at an offset.
 fn byte(at: u64) -> u8 {

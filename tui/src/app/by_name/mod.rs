@@ -4,7 +4,7 @@ mod state;
 
 pub use state::ByName;
 
-use super::{Action, App, Command, Motion, Overlay, Request, View};
+use super::{Action, App, Motion, Overlay, ScreenCommand, ScreenRequest, View};
 use crossterm::event::KeyCode;
 use std::cmp::Reverse;
 use wirelap_correlate::snapshot::{Breakdown, BreakdownRow};
@@ -21,7 +21,7 @@ impl App {
 
     /// The rows by name, if they are those that are asked for.
     pub fn breakdown(&self) -> Option<&Breakdown> {
-        let shown = self.shown.breakdown.as_ref()?;
+        let shown = self.figures.snapshot.breakdown.as_ref()?;
         (shown.by == self.by_name.query.by).then_some(shown)
     }
 
@@ -41,18 +41,20 @@ impl App {
     }
 
     /// Carries out a command in the view of rows by name; `None` if it has no meaning of its own there.
-    pub(super) fn perform_by_name(&mut self, command: Command) -> Option<Action> {
+    pub(super) fn perform_by_name(&mut self, command: ScreenCommand) -> Option<Action> {
         if self.view != View::ByName {
             return None;
         }
         match command {
-            Command::NextSort => return Some(self.order_by(1)),
-            Command::PreviousSort => return Some(self.order_by(RowFigure::ALL.len() - 1)),
-            Command::Back if self.overlay.is_none() && !self.by_name.query.text.is_empty() => {
+            ScreenCommand::NextSort => return Some(self.order_by(1)),
+            ScreenCommand::PreviousSort => return Some(self.order_by(RowFigure::ALL.len() - 1)),
+            ScreenCommand::Back
+                if self.overlay.is_none() && !self.by_name.query.text.is_empty() =>
+            {
                 self.by_name.query.text.clear();
                 return Some(self.ask_by_name());
             }
-            Command::Move(motion) => self.move_by_name(motion),
+            ScreenCommand::Move(motion) => self.move_by_name(motion),
             _ => return None,
         }
         Some(Action::Redraw)
@@ -60,7 +62,7 @@ impl App {
 
     /// Asks for the rows as they are chosen.
     pub(super) fn ask_by_name(&mut self) -> Action {
-        Action::Request(Request::Breakdown(self.by_name.ask()))
+        Action::Request(ScreenRequest::Breakdown(self.by_name.ask()))
     }
 
     /// Orders by the figure that is so many places after the present one.
@@ -173,7 +175,7 @@ mod tests {
         let mut asked = Vec::new();
         for key in keys.chars() {
             let code = if key == '\n' { KeyCode::Enter } else { KeyCode::Char(key) };
-            if let Action::Request(Request::Breakdown(query)) = app.on_key(code.into()) {
+            if let Action::Request(ScreenRequest::Breakdown(query)) = app.on_key(code.into()) {
                 asked.push(query);
             }
         }

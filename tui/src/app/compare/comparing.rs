@@ -1,13 +1,13 @@
 //! The state of the comparison, and the baseline that it keeps.
 
 use super::super::command::Motion;
-use super::figure::Row;
-use super::side::{ByteSum, Side};
+use super::figure::FigureRow;
+use super::side::{ByteSum, SidePeriod};
 use crate::columns;
 use std::collections::HashMap;
 use wirelap_correlate::snapshot::Group;
 use wirelap_events::{GroupId, Nanos};
-use wirelap_history::{History, Second, Window};
+use wirelap_history::{FigureWindow, Second, SessionHistory};
 
 /// The longest time that is compared, up to now or up to the mark: as long as seconds are kept.
 pub(super) const LONGEST: Nanos = Nanos(600_000_000_000);
@@ -30,16 +30,16 @@ pub struct Comparing {
     /// Index among the further marked rows of the first one that is drawn.
     first: usize,
     pub(super) compared: Option<Compared>,
-    pub(super) key: Option<Key>,
+    pub(super) key: Option<ComparisonInputs>,
 }
 
 /// The sides of a comparison, and its figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
     /// Side A.
-    pub a: Side,
+    pub a: SidePeriod,
     /// The other sides, each with its figures.
-    pub others: Vec<(Side, Vec<Row>)>,
+    pub others: Vec<(SidePeriod, Vec<FigureRow>)>,
     /// True if the sides were seen at the same time.
     pub at_once: bool,
     /// True if later seconds are added to the comparison.
@@ -48,10 +48,10 @@ pub struct Compared {
 
 /// The inputs of a comparison. It is made again when they change: every second in the beginning, and less often the longer the time is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Key {
+pub(super) struct ComparisonInputs {
     pub(super) time: (u64, u64),
     pub(super) rows: Vec<GroupId>,
-    pub(super) window: Window,
+    pub(super) window: FigureWindow,
     pub(super) marked: Option<Nanos>,
 }
 
@@ -83,7 +83,7 @@ impl Comparing {
     }
 
     /// Keeps the figures of the present window as the baseline: of at least a minute, if that much is known, and at most ten.
-    pub fn keep(&mut self, history: &History, window: Window) {
+    pub fn keep(&mut self, history: &SessionHistory, window: FigureWindow) {
         let (from, to) = history.extent(window);
         let latest = history.latest();
         let from = from.min(to - SHORTEST).max(to - LONGEST).max(latest.since);
@@ -100,20 +100,20 @@ impl Comparing {
 
 impl Baseline {
     /// Side A of a row: before the mark.
-    pub(super) fn before(&self, group: &Group) -> Side {
+    pub(super) fn before(&self, group: &Group) -> SidePeriod {
         let (seconds, bytes) = self.rows.get(&group.id).cloned().unwrap_or_default();
         let period = (seconds.first().map_or(self.period.0, |first| first.from), self.period.1);
-        Side { name: columns::name(group), what: "baseline".into(), period, seconds, bytes }
+        SidePeriod { name: columns::name(group), what: "baseline".into(), period, seconds, bytes }
     }
 
     /// Side B of a row: since the mark.
-    pub(super) fn after(&self, group: &Group, history: &History) -> Side {
+    pub(super) fn after(&self, group: &Group, history: &SessionHistory) -> SidePeriod {
         let (_, mark) = self.period;
         let period = (mark.max(history.latest().at - LONGEST), history.latest().at);
         let before = self.rows.get(&group.id).map(|(_, bytes)| *bytes).unwrap_or_default();
-        Side {
+        SidePeriod {
             name: String::new(),
-            what: Window::SinceMark.name().into(),
+            what: FigureWindow::SinceMark.name().into(),
             period,
             seconds: history.seconds(group.id, period),
             bytes: ByteSum::of(group).since(before),

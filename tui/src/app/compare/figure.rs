@@ -1,9 +1,9 @@
 //! The figures of a comparison, and the answer to each.
 
-use super::side::{ByteSum, Side, merged, sort};
+use super::side::{ByteSum, SidePeriod, merged, sort};
 use std::ops::Range;
 use wirelap_compare::Answer;
-use wirelap_compare::live::{self, Finding, Rule};
+use wirelap_compare::live::{self, AnswerRule, FigureComparison};
 use wirelap_events::{Nanos, Segment, Total};
 use wirelap_history::{Bins, Second};
 
@@ -15,7 +15,7 @@ const BEYOND: f64 = 10.0;
 
 /// A figure that is compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum What {
+pub enum ComparedFigure {
     /// A percentile of the one-way latency, as a share.
     OneWay(f64),
     /// The median of the scheduling gap.
@@ -34,35 +34,35 @@ pub enum What {
 
 /// A figure of both sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Row {
+pub struct FigureRow {
     /// The figure.
-    pub what: What,
+    pub what: ComparedFigure,
     /// That of A, in nanoseconds, messages a second or bytes; `None` if it has none.
     pub a: Option<f64>,
     /// That of B.
     pub b: Option<f64>,
     /// The answer about the difference; `None` if a side has no such figure.
-    pub finding: Option<Finding>,
+    pub finding: Option<FigureComparison>,
     /// Differences up to this one are none: a logarithm of a ratio, or nanoseconds.
     pub margin: f64,
 }
 
-impl What {
+impl ComparedFigure {
     /// True if ratios are compared, and not differences in nanoseconds.
     pub fn is_relative(self) -> bool {
-        !matches!(self, What::Mean | What::Stage(..))
+        !matches!(self, ComparedFigure::Mean | ComparedFigure::Stage(..))
     }
 
     /// Sort key of the figures: those of the whole message first, then the stages in the order of a message's life.
     pub fn order(self) -> (u8, u64, bool, Option<Segment>) {
         match self {
-            What::OneWay(share) => (0, beyond(share), false, None),
-            What::SchedGap => (1, 0, false, None),
-            What::Dwell => (2, 0, false, None),
-            What::Rate => (3, 0, false, None),
-            What::Bytes => (4, 0, false, None),
-            What::Mean => (5, 0, false, None),
-            What::Stage(leg, segment) => {
+            ComparedFigure::OneWay(share) => (0, beyond(share), false, None),
+            ComparedFigure::SchedGap => (1, 0, false, None),
+            ComparedFigure::Dwell => (2, 0, false, None),
+            ComparedFigure::Rate => (3, 0, false, None),
+            ComparedFigure::Bytes => (4, 0, false, None),
+            ComparedFigure::Mean => (5, 0, false, None),
+            ComparedFigure::Stage(leg, segment) => {
                 (6, leg as u64, segment != Segment::BrokerDwell, Some(segment))
             }
         }
@@ -70,15 +70,18 @@ impl What {
 
     /// The answer if B has more of it.
     fn if_more(self) -> Answer {
-        if self == What::Rate { Answer::Faster } else { Answer::Slower }
+        if self == ComparedFigure::Rate { Answer::Faster } else { Answer::Slower }
     }
 
     /// The messages that a block needs for it.
     fn least_messages(self) -> u64 {
         match self {
-            What::OneWay(share) => beyond(share),
-            What::SchedGap | What::Dwell | What::Mean | What::Stage(..) => beyond(0.5),
-            What::Rate | What::Bytes => 0,
+            ComparedFigure::OneWay(share) => beyond(share),
+            ComparedFigure::SchedGap
+            | ComparedFigure::Dwell
+            | ComparedFigure::Mean
+            | ComparedFigure::Stage(..) => beyond(0.5),
+            ComparedFigure::Rate | ComparedFigure::Bytes => 0,
         }
     }
 
@@ -90,16 +93,18 @@ impl What {
         let messages = || -> u64 { seconds.iter().map(|second| second.one_way.count()).total() };
         let mean = |sum: u64| Some(sum as f64 / messages() as f64).filter(|mean| mean.is_finite());
         match self {
-            What::OneWay(share) => quantile(merged(seconds, |second| &second.one_way), share),
-            What::SchedGap => quantile(merged(seconds, |second| &second.sched_gap), 0.5),
-            What::Dwell => quantile(merged(seconds, |second| &second.dwell), 0.5),
-            What::Rate => {
+            ComparedFigure::OneWay(share) => {
+                quantile(merged(seconds, |second| &second.one_way), share)
+            }
+            ComparedFigure::SchedGap => quantile(merged(seconds, |second| &second.sched_gap), 0.5),
+            ComparedFigure::Dwell => quantile(merged(seconds, |second| &second.dwell), 0.5),
+            ComparedFigure::Rate => {
                 let time: Nanos = seconds.iter().map(|second| second.to - second.from).sum();
                 (time > Nanos(0)).then(|| messages() as f64 / time.as_secs_f64())
             }
-            What::Bytes => None,
-            What::Mean => mean(seconds.iter().map(|second| second.one_way.sum()).total()),
-            What::Stage(leg, segment) => {
+            ComparedFigure::Bytes => None,
+            ComparedFigure::Mean => mean(seconds.iter().map(|second| second.one_way.sum()).total()),
+            ComparedFigure::Stage(leg, segment) => {
                 mean(seconds.iter().map(|second| second.segment(leg, segment)).total())
             }
         }
@@ -113,39 +118,41 @@ fn beyond(share: f64) -> u64 {
 }
 
 /// All figures of two sides, with their answers.
-pub fn rows(a: &Side, b: &Side, at_once: bool) -> Vec<Row> {
+pub fn rows(a: &SidePeriod, b: &SidePeriod, at_once: bool) -> Vec<FigureRow> {
     let all = figures(a, b);
-    let tested = all.iter().filter(|what| **what != What::Bytes).count();
+    let tested = all.iter().filter(|what| **what != ComparedFigure::Bytes).count();
     // A stage that takes a twentieth of the whole time more or less is the same.
-    let whole = What::Mean.value(&a.seconds).unwrap_or_default() * MARGIN;
-    let row = |what: What| {
+    let whole = ComparedFigure::Mean.value(&a.seconds).unwrap_or_default() * MARGIN;
+    let row = |what: ComparedFigure| {
         let margin = if what.is_relative() { MARGIN.ln_1p() } else { whole };
         let (least_messages, if_more) = (what.least_messages(), what.if_more());
-        let rule = Rule { at_once, margin, figures: tested, least_messages, if_more };
+        let rule = AnswerRule { at_once, margin, figures: tested, least_messages, if_more };
         row(what, a, b, rule)
     };
     all.into_iter().map(row).collect()
 }
 
 /// The figures to compare: those that at least one side has.
-fn figures(a: &Side, b: &Side) -> Vec<What> {
-    let mut all: Vec<What> = [0.5, 0.9, 0.99, 0.999].map(What::OneWay).to_vec();
-    let has = |what: What| [a, b].iter().any(|side| what.value(&side.seconds).is_some());
-    all.extend([What::SchedGap, What::Dwell].into_iter().filter(|what| has(*what)));
-    all.extend([What::Rate, What::Bytes, What::Mean]);
+fn figures(a: &SidePeriod, b: &SidePeriod) -> Vec<ComparedFigure> {
+    let mut all: Vec<ComparedFigure> = [0.5, 0.9, 0.99, 0.999].map(ComparedFigure::OneWay).to_vec();
+    let has = |what: ComparedFigure| [a, b].iter().any(|side| what.value(&side.seconds).is_some());
+    all.extend(
+        [ComparedFigure::SchedGap, ComparedFigure::Dwell].into_iter().filter(|what| has(*what)),
+    );
+    all.extend([ComparedFigure::Rate, ComparedFigure::Bytes, ComparedFigure::Mean]);
     let mut stages: Vec<_> = [a, b].iter().flat_map(|side| side.segments()).collect();
     sort(&mut stages);
     // A stage that takes no whole nanosecond on either side would be one more row of zeros.
-    let takes_time = |stage: &What| {
+    let takes_time = |stage: &ComparedFigure| {
         [a, b].iter().any(|side| stage.value(&side.seconds).is_some_and(|mean| mean >= 0.5))
     };
-    let stages = stages.into_iter().map(|(leg, segment)| What::Stage(leg, segment));
+    let stages = stages.into_iter().map(|(leg, segment)| ComparedFigure::Stage(leg, segment));
     all.extend(stages.filter(takes_time));
     all
 }
 
-fn row(what: What, a: &Side, b: &Side, rule: Rule) -> Row {
-    if what == What::Bytes {
+fn row(what: ComparedFigure, a: &SidePeriod, b: &SidePeriod, rule: AnswerRule) -> FigureRow {
+    if what == ComparedFigure::Bytes {
         return bytes(a.bytes, b.bytes);
     }
     let counts = [a.counts(), b.counts()];
@@ -157,19 +164,19 @@ fn row(what: What, a: &Side, b: &Side, rule: Rule) -> Row {
     let of_a = |range: Range<usize>| scaled(a.seconds.get(range)?);
     let of_b = |range: Range<usize>| scaled(b.seconds.get(range)?);
     let sides = (
-        live::Side { messages: &counts[0], figure: &of_a },
-        live::Side { messages: &counts[1], figure: &of_b },
+        live::LiveSide { messages: &counts[0], figure: &of_a },
+        live::LiveSide { messages: &counts[1], figure: &of_b },
     );
     let (value_a, value_b) = (what.value(&a.seconds), what.value(&b.seconds));
     // A gap or a dwell that one side never has cannot be compared, however long one waits.
-    let has_not =
-        matches!(what, What::SchedGap | What::Dwell) && (value_a.is_none() || value_b.is_none());
+    let has_not = matches!(what, ComparedFigure::SchedGap | ComparedFigure::Dwell)
+        && (value_a.is_none() || value_b.is_none());
     let finding = (!has_not).then(|| live::compare(&sides.0, &sides.1, rule, 1));
-    Row { what, a: value_a, b: value_b, finding, margin: rule.margin }
+    FigureRow { what, a: value_a, b: value_b, finding, margin: rule.margin }
 }
 
 /// Bytes are those of the protocol and do not vary by chance: they are compared as they are.
-fn bytes(a: ByteSum, b: ByteSum) -> Row {
+fn bytes(a: ByteSum, b: ByteSum) -> FigureRow {
     let margin = MARGIN.ln_1p();
     let (a, b) = (a.each(), b.each());
     let ratio = a.zip(b).map(|(a, b)| (b / a).ln()).filter(|ratio| ratio.is_finite());
@@ -179,6 +186,6 @@ fn bytes(a: ByteSum, b: ByteSum) -> Row {
         _ => Answer::Faster,
     };
     let finding =
-        ratio.map(|ratio| Finding { answer: answer(ratio), difference: None, wait: None });
-    Row { what: What::Bytes, a, b, finding, margin }
+        ratio.map(|ratio| FigureComparison { answer: answer(ratio), difference: None, wait: None });
+    FigureRow { what: ComparedFigure::Bytes, a, b, finding, margin }
 }

@@ -6,7 +6,7 @@ use wirelap_history::{Bins, Second};
 
 /// One side of a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Side {
+pub struct SidePeriod {
     /// The name of the row; empty if it is that of A.
     pub name: String,
     /// The kind of side: `baseline`, `since mark`; empty if the name of the row says all.
@@ -49,7 +49,7 @@ impl ByteSum {
     }
 }
 
-impl Side {
+impl SidePeriod {
     /// The messages of each second.
     pub fn counts(&self) -> Vec<u64> {
         self.seconds.iter().map(|second| second.one_way.count()).collect()

@@ -7,7 +7,7 @@ pub use form::Form;
 pub use panel::ExperimentsPanel;
 
 use super::request::{ExperimentRequest, Experiments};
-use super::{Action, App, Overlay, Request};
+use super::{Action, App, Overlay, ScreenRequest};
 use crossterm::event::KeyCode;
 
 impl App {
@@ -50,7 +50,7 @@ impl App {
             KeyCode::Char('x') | KeyCode::Delete => {
                 let stopped = panel.choice().map(|choice| choice.middleware.clone());
                 return stopped.map_or(Action::Ignore, |name| {
-                    Action::Request(Request::Experiment(ExperimentRequest::Stop(name)))
+                    Action::Request(ScreenRequest::Experiment(ExperimentRequest::Stop(name)))
                 });
             }
             _ => return Action::Ignore,
@@ -77,7 +77,7 @@ impl App {
                 Ok(settings) => {
                     self.experiments.form = None;
                     let request = ExperimentRequest::Start(settings);
-                    return Action::Request(Request::Experiment(request));
+                    return Action::Request(ScreenRequest::Experiment(request));
                 }
                 Err(sentence) => self.say(sentence),
             },
@@ -135,7 +135,7 @@ mod tests {
             pin: vec![0, 1],
         };
         let request = ExperimentRequest::Start(settings);
-        assert_eq!(action, Action::Request(Request::Experiment(request)));
+        assert_eq!(action, Action::Request(ScreenRequest::Experiment(request)));
         assert!(app.shows_experiments() && app.experiments().form().is_none());
     }
 
@@ -158,6 +158,6 @@ mod tests {
         press(&mut app, &[Char('x'), Down, Enter]);
         assert_eq!(app.status(), Some("absent: install it"));
         let stop = ExperimentRequest::Stop("absent".into());
-        assert_eq!(press(&mut app, &[Char('x')]), Action::Request(Request::Experiment(stop)));
+        assert_eq!(press(&mut app, &[Char('x')]), Action::Request(ScreenRequest::Experiment(stop)));
     }
 }

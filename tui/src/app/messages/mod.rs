@@ -4,12 +4,12 @@ mod view;
 
 pub use view::{List, MessagesView};
 
-use super::{Action, App, Command, MAX_SCROLL, Motion, Request, View};
-use crate::{people, text, verdicts, wireshark, words};
+use super::{Action, App, MAX_SCROLL, Motion, ScreenCommand, ScreenRequest, View};
+use crate::{people, text, wireshark, words};
 use view::identity;
 use wirelap_correlate::snapshot::Group;
-use wirelap_history::Message;
-use wirelap_report::words::title;
+use wirelap_history::KeptMessage;
+use wirelap_report::words::{short, title};
 
 /// Lines that a page has.
 const PAGE: usize = 10;
@@ -21,7 +21,7 @@ impl App {
     }
 
     /// The messages of the shown list that have the text of the filter.
-    pub fn listed(&self) -> Vec<&Message> {
+    pub fn listed(&self) -> Vec<&KeptMessage> {
         let Some(group) = self.selected() else { return Vec::new() };
         let filter = self.messages.filter.to_lowercase();
         let mut listed = self.all_of_list(group);
@@ -29,7 +29,7 @@ impl App {
         listed
     }
 
-    fn all_of_list(&self, group: &Group) -> Vec<&Message> {
+    fn all_of_list(&self, group: &Group) -> Vec<&KeptMessage> {
         let messages = self.history().messages();
         match self.messages.list {
             List::Slowest => messages.slowest(group.id).collect(),
@@ -40,7 +40,7 @@ impl App {
     }
 
     /// The message that is shown step by step; `None` if the list is shown.
-    pub fn message(&self) -> Option<&Message> {
+    pub fn message(&self) -> Option<&KeptMessage> {
         let group = self.selected()?.id;
         self.messages.open.as_ref().filter(|message| message.delivery.group == group)
     }
@@ -51,25 +51,25 @@ impl App {
     }
 
     /// The position of the selected message among those that are listed.
-    pub fn message_position(&self, listed: &[&Message]) -> usize {
+    pub fn message_position(&self, listed: &[&KeptMessage]) -> usize {
         let selected = self.messages.selected;
         let found = listed.iter().position(|message| Some(identity(message)) == selected);
         found.unwrap_or(self.messages.position).min(listed.len().saturating_sub(1))
     }
 
     /// The name of a message's topic; `None` if it has none, or it is not known.
-    pub fn topic(&self, message: &Message) -> Option<String> {
+    pub fn topic(&self, message: &KeptMessage) -> Option<String> {
         let name = self.history().topic(message.delivery.topic?)?;
         Some(text::clean(name))
     }
 
     /// True if a message has a text in its topic, the names of its processes, its cause or its number.
-    fn has_text(&self, message: &Message, wanted: &str) -> bool {
+    fn has_text(&self, message: &KeptMessage, wanted: &str) -> bool {
         let has = |text: &str| text.to_lowercase().contains(wanted);
         let snapshot = self.snapshot();
         let cause = message.cause.map(|cause| cause.kind);
         self.topic(message).is_some_and(|topic| has(&topic))
-            || cause.is_some_and(|kind| has(verdicts::short(kind)) || has(title(kind)))
+            || cause.is_some_and(|kind| has(short(kind)) || has(title(kind)))
             || has(&text::message_number(&message.delivery))
             || has(words::fate(message))
             || message.delivery.legs.iter().any(|leg| {
@@ -78,21 +78,21 @@ impl App {
     }
 
     /// Carries out a command in the view of single messages; `None` if it has no meaning of its own there.
-    pub(super) fn perform_on_messages(&mut self, command: Command) -> Option<Action> {
+    pub(super) fn perform_on_messages(&mut self, command: ScreenCommand) -> Option<Action> {
         if self.view != View::Messages {
             return None;
         }
         let is_open = self.message().is_some();
         match command {
-            Command::Back | Command::Open if is_open => self.close_message(),
-            Command::Open => self.open_selected(),
-            Command::Move(motion) if is_open => self.move_in_message(motion),
-            Command::Move(motion) => self.move_in_list(motion),
-            Command::NextList if is_open => self.select_leg(1, true),
-            Command::NextList => self.next_list(),
-            Command::EarlierMessage | Command::LaterMessage => self.step(command),
-            Command::Export => return Some(self.export()),
-            Command::CopyFilter => return Some(self.copy_filter()),
+            ScreenCommand::Back | ScreenCommand::Open if is_open => self.close_message(),
+            ScreenCommand::Open => self.open_selected(),
+            ScreenCommand::Move(motion) if is_open => self.move_in_message(motion),
+            ScreenCommand::Move(motion) => self.move_in_list(motion),
+            ScreenCommand::NextList if is_open => self.select_leg(1, true),
+            ScreenCommand::NextList => self.next_list(),
+            ScreenCommand::EarlierMessage | ScreenCommand::LaterMessage => self.step(command),
+            ScreenCommand::Export => return Some(self.export()),
+            ScreenCommand::CopyFilter => return Some(self.copy_filter()),
             _ => return None,
         }
         Some(Action::Redraw)
@@ -110,10 +110,10 @@ impl App {
         let Some(slowest) = all.max_by_key(|message| message.one_way) else { return true };
         let (group, identity) = (slowest.group(), identity(slowest));
         if self.rows().all(|row| row.id != group) {
-            self.filter.clear();
+            self.rows.filter.clear();
             self.arrange();
         }
-        self.selected = Some(group);
+        self.rows.selected = Some(group);
         self.messages.filter.clear();
         self.messages.list = List::Slowest;
         self.messages.selected = Some(identity);
@@ -131,7 +131,7 @@ impl App {
         self.open_message(open);
     }
 
-    fn open_message(&mut self, message: Option<Message>) {
+    fn open_message(&mut self, message: Option<KeptMessage>) {
         self.scroll = 0;
         self.messages.leg = 0;
         if let Some(message) = message {
@@ -140,7 +140,7 @@ impl App {
         }
     }
 
-    fn selected_message(&self) -> Option<&Message> {
+    fn selected_message(&self) -> Option<&KeptMessage> {
         let listed = self.listed();
         listed.get(self.message_position(&listed)).copied()
     }
@@ -195,13 +195,13 @@ impl App {
     }
 
     /// Opens the neighbour of the open or the selected message on its connection.
-    fn step(&mut self, command: Command) {
+    fn step(&mut self, command: ScreenCommand) {
         let Some(message) = self.message().or_else(|| self.selected_message()) else {
             return self.say("no message is selected".into());
         };
         let messages = self.history().messages();
         let (neighbour, which) = match command {
-            Command::EarlierMessage => (messages.before(message), "earlier"),
+            ScreenCommand::EarlierMessage => (messages.before(message), "earlier"),
             _ => (messages.after(message), "later"),
         };
         match neighbour.cloned() {
@@ -214,7 +214,7 @@ impl App {
 
     fn export(&mut self) -> Action {
         if let Some(message) = self.message().or_else(|| self.selected_message()) {
-            return Action::Request(Request::Export(message.delivery.clone()));
+            return Action::Request(ScreenRequest::Export(message.delivery.clone()));
         }
         self.say("no message is selected: there is nothing to write".into());
         Action::Redraw

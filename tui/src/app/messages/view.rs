@@ -1,10 +1,12 @@
 //! The state of the view of single messages.
 
+use strum::VariantArray;
+use wirelap_events::all_variants;
 use wirelap_events::{FlowKey, MessageId, TaskId};
-use wirelap_history::Message;
+use wirelap_history::KeptMessage;
 
 /// The list of the selected row's messages that is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, VariantArray)]
 pub enum List {
     /// Delivered messages, the slowest first.
     #[default]
@@ -19,7 +21,7 @@ pub enum List {
 
 impl List {
     /// All lists, in their order.
-    pub const ALL: [List; 4] = [List::Slowest, List::Latest, List::Undelivered, List::Others];
+    pub const ALL: [List; List::VARIANTS.len()] = all_variants();
 
     /// The name in the title.
     pub const fn name(self) -> &'static str {
@@ -58,9 +60,9 @@ impl List {
 }
 
 /// The identity of a delivery: a message has one for each of its readers.
-pub(super) type Identity = (MessageId, Option<(FlowKey, Option<TaskId>)>);
+pub(super) type DeliveryIdentity = (MessageId, Option<(FlowKey, Option<TaskId>)>);
 
-pub(super) fn identity(message: &Message) -> Identity {
+pub(super) fn identity(message: &KeptMessage) -> DeliveryIdentity {
     let last = message.delivery.legs.last();
     (message.delivery.message, last.map(|leg| (leg.flow, leg.reader)))
 }
@@ -71,10 +73,10 @@ pub struct MessagesView {
     pub(super) list: List,
     /// The text that the messages are filtered by.
     pub(in crate::app) filter: String,
-    pub(super) selected: Option<Identity>,
+    pub(super) selected: Option<DeliveryIdentity>,
     /// The position of the selected message when it was selected: its neighbour is selected if it is gone.
     pub(super) position: usize,
-    pub(super) open: Option<Message>,
+    pub(super) open: Option<KeptMessage>,
     pub(super) leg: usize,
     /// True if the slowest message of all rows is to be selected once the updates of a replay have come.
     pub(in crate::app) seeks_slowest: bool,

@@ -19,7 +19,7 @@
 mod words;
 
 use super::{panel, plot};
-use crate::app::{App, Compared, Row, Side, What};
+use crate::app::{App, Compared, ComparedFigure, FigureRow, SidePeriod};
 use crate::layout::split_top;
 use crate::text;
 use crate::theme::{Theme, letter};
@@ -47,7 +47,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
         let lines = paragraph(&words::nothing(app), width, Style::new());
         return panel::lines(frame, body, lines, 0);
     };
-    let page = Page { app, compared, width, theme };
+    let page = ComparePage { app, compared, width, theme };
     let lines = page.lines();
     let heading = panel::scroll_title(&page.title(), lines.len(), body);
     panel::rule(frame, title, &heading, theme);
@@ -65,20 +65,20 @@ fn letter_of(number: usize) -> String {
 }
 
 /// A value in its column, with a space before it.
-fn value(what: What, value: Option<f64>) -> String {
+fn value(what: ComparedFigure, value: Option<f64>) -> String {
     format!(" {}", text::right(&words::value(what, value), VALUE - 1))
 }
 
-struct Page<'a> {
+struct ComparePage<'a> {
     app: &'a App,
     compared: &'a Compared,
     width: usize,
     theme: Theme,
 }
 
-impl Page<'_> {
+impl ComparePage<'_> {
     /// The sides that are drawn, as many as have room.
-    fn shown(&self) -> &[(Side, Vec<Row>)] {
+    fn shown(&self) -> &[(SidePeriod, Vec<FigureRow>)] {
         let room = self.width.saturating_sub(NAME + VALUE);
         let fit = (room / (VALUE + DIFFERENCE + SURE)).max(1);
         let others = &self.compared.others;
@@ -116,7 +116,7 @@ impl Page<'_> {
     }
 
     /// The description of a side: its kind, name, period and number of messages.
-    fn side(&self, letter: &str, side: &Side) -> Vec<Line<'static>> {
+    fn side(&self, letter: &str, side: &SidePeriod) -> Vec<Line<'static>> {
         let period = plot::period(self.app, side.period);
         let messages = text::unbroken(&text::counted(side.messages(), "message"));
         let known = format!(": {period}, {messages}");
@@ -144,18 +144,18 @@ impl Page<'_> {
     }
 
     /// The figures that any of the shown sides has.
-    fn figures(&self) -> Vec<&Row> {
-        let mut figures: Vec<&Row> = self.shown().iter().flat_map(|(_, rows)| rows).collect();
+    fn figures(&self) -> Vec<&FigureRow> {
+        let mut figures: Vec<&FigureRow> = self.shown().iter().flat_map(|(_, rows)| rows).collect();
         figures.sort_by_key(|row| row.what.order());
         figures.dedup_by_key(|row| row.what);
         figures
     }
 
     /// A figure of A and of the other sides.
-    fn row(&self, row: &Row) -> Line<'static> {
+    fn row(&self, row: &FigureRow) -> Line<'static> {
         let mut spans =
             vec![Span::raw(format!(" {}", text::left(&words::name(row.what), NAME - 1)))];
-        if let What::Stage(leg, segment) = row.what {
+        if let ComparedFigure::Stage(leg, segment) = row.what {
             spans = vec![
                 Span::raw(format!(" {} ", leg + 1)),
                 Span::styled(letter(segment).to_string(), self.theme.segment(segment)),
@@ -173,7 +173,7 @@ impl Page<'_> {
     }
 
     /// B, the difference, and how sure it is.
-    fn cells(&self, row: &Row) -> [Span<'static>; 3] {
+    fn cells(&self, row: &FigureRow) -> [Span<'static>; 3] {
         let style = match row.finding.map(|finding| finding.answer) {
             Some(Answer::Slower) => self.theme.worse(),
             Some(Answer::Faster) => self.theme.better(),

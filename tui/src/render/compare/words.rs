@@ -1,8 +1,8 @@
 //! The words of the comparison: names, values, differences, answers.
 
-use crate::app::{App, Compared, MARGIN, Row, Side, What};
+use crate::app::{App, Compared, ComparedFigure, FigureRow, MARGIN, SidePeriod};
 use crate::text;
-use wirelap_compare::live::{Difference, Wait};
+use wirelap_compare::live::{FigureDifference, Wait};
 use wirelap_compare::{Answer, Metric};
 use wirelap_events::Nanos;
 
@@ -22,15 +22,15 @@ pub fn nothing(app: &App) -> String {
 }
 
 /// The name of a figure.
-pub fn name(what: What) -> String {
+pub fn name(what: ComparedFigure) -> String {
     match what {
-        What::OneWay(share) => format!("one-way p{}", percentile(share)),
-        What::SchedGap => "sched gap p50".into(),
-        What::Dwell => "dwell p50".into(),
-        What::Rate => "msg/s".into(),
-        What::Bytes => "bytes/msg".into(),
-        What::Mean => "one-way mean".into(),
-        What::Stage(leg, segment) => format!("leg {} {}", leg + 1, segment.name()),
+        ComparedFigure::OneWay(share) => format!("one-way p{}", percentile(share)),
+        ComparedFigure::SchedGap => "sched gap p50".into(),
+        ComparedFigure::Dwell => "dwell p50".into(),
+        ComparedFigure::Rate => "msg/s".into(),
+        ComparedFigure::Bytes => "bytes/msg".into(),
+        ComparedFigure::Mean => "one-way mean".into(),
+        ComparedFigure::Stage(leg, segment) => format!("leg {} {}", leg + 1, segment.name()),
     }
 }
 
@@ -41,16 +41,16 @@ fn percentile(share: f64) -> String {
 }
 
 /// A value in its unit.
-pub fn value(what: What, value: Option<f64>) -> String {
+pub fn value(what: ComparedFigure, value: Option<f64>) -> String {
     let Some(value) = value else { return text::NONE.into() };
     match what {
-        What::Rate | What::Bytes => text::number(value),
+        ComparedFigure::Rate | ComparedFigure::Bytes => text::number(value),
         _ => text::time(Nanos::from_f64(value)),
     }
 }
 
 /// B − A, with a sign: `▲ +35 %`, `= +20 ns`, `? −3 %`.
-pub fn difference(row: &Row) -> String {
+pub fn difference(row: &FigureRow) -> String {
     let Some((a, b)) = row.a.zip(row.b) else { return format!("  {}", text::NONE) };
     let sign = match row.finding.map(|finding| finding.answer) {
         Some(Answer::Slower | Answer::Faster) if b > a => '▲',
@@ -63,7 +63,7 @@ pub fn difference(row: &Row) -> String {
 }
 
 /// A difference as people read it: `+35 %`, `×12.3`, `−1.20 µs`.
-fn amount(what: What, difference: f64) -> String {
+fn amount(what: ComparedFigure, difference: f64) -> String {
     if !difference.is_finite() {
         return text::NONE.into();
     }
@@ -84,16 +84,16 @@ fn amount(what: What, difference: f64) -> String {
 }
 
 /// The answer in the words of `wirelap compare`, and how sure it is, in at most so many columns.
-pub fn sure(row: &Row, compared: &Compared, room: usize) -> String {
+pub fn sure(row: &FigureRow, compared: &Compared, room: usize) -> String {
     let Some(finding) = row.finding else { return "only one side has it".into() };
     let metric = match row.what {
-        What::Bytes => Metric::WireBytesPerDelivery,
-        What::Rate => Metric::ThroughputMsgPerS,
+        ComparedFigure::Bytes => Metric::WireBytesPerDelivery,
+        ComparedFigure::Rate => Metric::ThroughputMsgPerS,
         _ => Metric::OneWayP50Ns,
     };
     let word = metric.word(finding.answer);
     match (finding.answer, finding.difference) {
-        (_, None) if row.what == What::Bytes => format!("{word} (exact)"),
+        (_, None) if row.what == ComparedFigure::Bytes => format!("{word} (exact)"),
         (Answer::Same, _) if row.what.is_relative() => {
             format!("the same within {}", text::percent(MARGIN))
         }
@@ -111,7 +111,7 @@ pub fn sure(row: &Row, compared: &Compared, room: usize) -> String {
 }
 
 /// `+22…+48 %`.
-fn interval(what: What, known: Difference) -> String {
+fn interval(what: ComparedFigure, known: FigureDifference) -> String {
     let (low, high) = (amount(what, known.low), amount(what, known.high));
     match (low.rsplit_once(' '), high.rsplit_once(' ')) {
         (Some((number, unit)), Some((_, other))) if unit == other => format!("{number}…{high}"),
@@ -134,10 +134,11 @@ fn waiting(wait: Wait, compared: &Compared) -> String {
 }
 
 /// The differences, and the stages that they are in.
-pub fn headline(b: &str, rows: &[Row]) -> String {
-    let latencies: Vec<&Row> =
-        rows.iter().filter(|row| matches!(row.what, What::OneWay(_))).collect();
-    let answer = |row: &&Row, wanted| row.finding.is_some_and(|finding| finding.answer == wanted);
+pub fn headline(b: &str, rows: &[FigureRow]) -> String {
+    let latencies: Vec<&FigureRow> =
+        rows.iter().filter(|row| matches!(row.what, ComparedFigure::OneWay(_))).collect();
+    let answer =
+        |row: &&FigureRow, wanted| row.finding.is_some_and(|finding| finding.answer == wanted);
     let mut parts: Vec<String> = Vec::new();
     for (wanted, word) in [(Answer::Slower, "slower"), (Answer::Faster, "faster")] {
         let such = latencies.iter().copied().filter(|row| answer(row, wanted));
@@ -160,24 +161,24 @@ pub fn headline(b: &str, rows: &[Row]) -> String {
     parts.join(" ")
 }
 
-fn sentence_part(row: &Row) -> String {
-    let What::OneWay(share) = row.what else { return String::new() };
+fn sentence_part(row: &FigureRow) -> String {
+    let ComparedFigure::OneWay(share) = row.what else { return String::new() };
     let ratio = row.a.zip(row.b).map_or(f64::NAN, |(a, b)| (b / a).ln());
     text::unbroken(&format!("p{} ({})", percentile(share), amount(row.what, ratio)))
 }
 
 /// The stage that differs most, of those that surely do.
-fn stage(rows: &[Row]) -> Option<String> {
-    let difference = |row: &Row| row.a.zip(row.b).map_or(0.0, |(a, b)| b - a);
+fn stage(rows: &[FigureRow]) -> Option<String> {
+    let difference = |row: &FigureRow| row.a.zip(row.b).map_or(0.0, |(a, b)| b - a);
     let sure = rows.iter().filter(|row| {
         let answer = row.finding.map(|finding| finding.answer);
-        matches!(row.what, What::Stage(..))
+        matches!(row.what, ComparedFigure::Stage(..))
             && matches!(answer, Some(Answer::Slower | Answer::Faster))
     });
     let most = sure.max_by(|a, b| difference(a).abs().total_cmp(&difference(b).abs()))?;
     let amount = text::unbroken(&amount(most.what, difference(most)));
-    let whole = rows.iter().find(|row| row.what == What::Mean).map_or(0.0, difference);
-    let of = text::unbroken(&self::amount(What::Mean, whole));
+    let whole = rows.iter().find(|row| row.what == ComparedFigure::Mean).map_or(0.0, difference);
+    let of = text::unbroken(&self::amount(ComparedFigure::Mean, whole));
     Some(format!(
         "Most of it is in {}: {amount} of {of} a message.",
         text::unbroken(&name(most.what))
@@ -185,7 +186,7 @@ fn stage(rows: &[Row]) -> Option<String> {
 }
 
 /// The method by which the answers were found.
-pub fn method(compared: &Compared, shown: &[(Side, Vec<Row>)]) -> String {
+pub fn method(compared: &Compared, shown: &[(SidePeriod, Vec<FigureRow>)]) -> String {
     let all = shown.iter().flat_map(|(_, rows)| rows);
     let blocks = all.filter_map(|row| row.finding?.difference).map(|known| known.block_seconds);
     let blocks = match (blocks.clone().min(), blocks.max()) {

@@ -12,7 +12,7 @@
 //! ```
 
 use super::super::plot::{self, GUTTER};
-use super::shown::Shown;
+use super::shown::PlotData;
 use crate::app::App;
 use crate::chart::{LogAxis, TimeAxis, column_length};
 use crate::layout::{count, split_top};
@@ -22,7 +22,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use wirelap_events::Nanos;
-use wirelap_history::Column;
+use wirelap_history::TimeColumn;
 
 /// Columns between two labels of the time axis.
 const APART: usize = 12;
@@ -33,7 +33,7 @@ const HIGH: u16 = 20;
 const SHADES: [(f64, &str); 4] = [(0.05, "░"), (0.15, "▒"), (0.4, "▓"), (f64::INFINITY, "█")];
 
 /// Draws the heat map, the throughput, the axis and the legend.
-pub fn draw(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>) {
+pub fn draw(frame: &mut Frame<'_>, area: Rect, shown: &PlotData<'_>) {
     let bars = if area.height >= HIGH { 3 } else { 1 };
     let history = shown.app.history();
     // A selected time ends where the next column begins.
@@ -97,7 +97,12 @@ fn thicken(
 }
 
 /// Draws the columns, the first of them at `first`.
-fn map(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>, (first, columns): (usize, &[Column])) {
+fn map(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    shown: &PlotData<'_>,
+    (first, columns): (usize, &[TimeColumn]),
+) {
     let rows = usize::from(area.height);
     let Some(axis) = LogAxis::for_all(columns.iter().map(|column| &column.one_way), rows) else {
         return plot::vertical(frame, area, &[], shown.theme);
@@ -133,22 +138,22 @@ fn sign(share: f64, is_tail: bool, theme: Theme) -> (&'static str, Style) {
 }
 
 /// Deliveries in each second of a column. Of the columns at the ends, only a part has passed.
-fn rate(shown: &Shown<'_>, column: &Column) -> f64 {
+fn rate(shown: &PlotData<'_>, column: &TimeColumn) -> f64 {
     let latest = shown.app.history().latest();
     let passed = column.to.min(latest.at) - column.from.max(latest.since);
     let count = column.one_way.count() as f64;
     if passed < Nanos::from_millis(200) { 0.0 } else { count / passed.as_secs_f64() }
 }
 
-fn highest_rate(shown: &Shown<'_>, columns: &[Column]) -> f64 {
+fn highest_rate(shown: &PlotData<'_>, columns: &[TimeColumn]) -> f64 {
     columns.iter().map(|column| rate(shown, column)).fold(0.0, f64::max)
 }
 
 fn throughput(
     frame: &mut Frame<'_>,
     area: Rect,
-    shown: &Shown<'_>,
-    (first, columns): (usize, &[Column]),
+    shown: &PlotData<'_>,
+    (first, columns): (usize, &[TimeColumn]),
 ) {
     let top = highest_rate(shown, columns);
     plot::vertical(frame, area, &[], shown.theme);
@@ -163,7 +168,12 @@ fn throughput(
 }
 
 /// The meaning of a column, the signs and the bars.
-fn legend(shown: &Shown<'_>, columns: &[Column], times: TimeAxis, width: usize) -> Vec<String> {
+fn legend(
+    shown: &PlotData<'_>,
+    columns: &[TimeColumn],
+    times: TimeAxis,
+    width: usize,
+) -> Vec<String> {
     let tail = match shown.tail {
         Some(tail) => text::unbroken(&format!("• above p99 ▸ {}", text::time(tail))),
         None => text::unbroken("no p99 of so few"),

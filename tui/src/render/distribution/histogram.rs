@@ -11,7 +11,7 @@
 //! ```
 
 use super::super::plot::{self, GUTTER};
-use super::shown::{Shown, quantile};
+use super::shown::{PlotData, quantile};
 use crate::chart::LogAxis;
 use crate::layout::split_top;
 use crate::text;
@@ -27,7 +27,7 @@ const BELOW: u16 = 4;
 const APART: usize = 9;
 
 /// Draws the bars, the axes and the marked percentiles.
-pub fn draw(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>) {
+pub fn draw(frame: &mut Frame<'_>, area: Rect, shown: &PlotData<'_>) {
     let width = usize::from(area.width.saturating_sub(GUTTER + 1));
     if width < 8 || area.height < BELOW + 3 {
         return;
@@ -73,7 +73,7 @@ fn labels(top: f64, rows: u16) -> Vec<(usize, String, char)> {
 }
 
 /// Draws arrows below the percentiles, with their names; those that would cover another one are left out.
-fn marks(frame: &mut Frame<'_>, area: Rect, axis: &LogAxis, shown: &Shown<'_>) {
+fn marks(frame: &mut Frame<'_>, area: Rect, axis: &LogAxis, shown: &PlotData<'_>) {
     let gutter = usize::from(GUTTER);
     let mut free = 0;
     for (share, name) in MARKED {

@@ -20,17 +20,17 @@ mod percentiles;
 mod shown;
 
 use super::{panel, plot};
-use crate::app::{App, Plot};
+use crate::app::{App, PlotKind};
 use crate::layout::{count, split_top};
 use crate::theme::Theme;
 use crate::{columns, text};
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
-use shown::{Shown, quantile};
+use shown::{PlotData, quantile};
 use wirelap_correlate::snapshot::Group;
 use wirelap_events::{GroupId, Nanos};
-use wirelap_history::{Bins, Window};
+use wirelap_history::{Bins, FigureWindow};
 
 /// From this size on, all plots are shown at once.
 const ALL_FROM: (u16, u16) = (100, 30);
@@ -39,23 +39,23 @@ const ALL_FROM: (u16, u16) = (100, 30);
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let Some(group) = app.selected() else { return };
     let bins = bins(app, group.id);
-    let shown = Shown::new(app, group.id, &bins, theme);
+    let shown = PlotData::new(app, group.id, &bins, theme);
     let (title, rest) = split_top(area, 1);
     let all = has_room_for_all(area);
     panel::rule(frame, title, &self::title(app, group, all), theme);
     let facts = facts(&shown, usize::from(area.width).saturating_sub(2));
     let (top, rest) = split_top(rest, count(facts.len()));
     panel::lines(frame, top, facts.into_iter().map(Line::raw).collect(), 0);
-    if app.history().row(group.id, Window::SinceStart).is_none() {
+    if app.history().row(group.id, FigureWindow::SinceStart).is_none() {
         return;
     }
     if all {
         return draw_all(frame, rest, &shown);
     }
     match app.distribution().plot() {
-        Plot::OverTime => heat::draw(frame, rest, &shown),
-        Plot::Percentiles => percentiles::draw(frame, rest, &shown),
-        Plot::Histogram => histogram::draw(frame, rest, &shown),
+        PlotKind::OverTime => heat::draw(frame, rest, &shown),
+        PlotKind::Percentiles => percentiles::draw(frame, rest, &shown),
+        PlotKind::Histogram => histogram::draw(frame, rest, &shown),
     }
 }
 
@@ -63,13 +63,13 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
 pub fn column_at(app: &App, area: Rect, at: Position) -> Option<(Nanos, Nanos)> {
     let group = app.selected()?.id;
     let bins = bins(app, group);
-    let shown = Shown::new(app, group, &bins, app.theme());
+    let shown = PlotData::new(app, group, &bins, app.theme());
     let lines = facts(&shown, usize::from(area.width).saturating_sub(2)).len();
     let (_, rest) = split_top(area, count(lines).saturating_add(1));
     let map = match app.distribution().plot() {
         _ if has_room_for_all(area) => split_top(rest, rest.height.div_ceil(2)).0,
-        Plot::OverTime => rest,
-        Plot::Percentiles | Plot::Histogram => return None,
+        PlotKind::OverTime => rest,
+        PlotKind::Percentiles | PlotKind::Histogram => return None,
     };
     map.contains(at).then(|| heat::column_at(app, map, at.x)).flatten()
 }
@@ -88,18 +88,18 @@ fn bins(app: &App, group: GroupId) -> Bins {
 }
 
 /// Draws the heat map above, and the other plots beside each other below it.
-fn draw_all(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>) {
+fn draw_all(frame: &mut Frame<'_>, area: Rect, shown: &PlotData<'_>) {
     let (over_time, below) = split_top(area, area.height.div_ceil(2));
     let half = below.width / 2;
     let left = Rect { width: half.saturating_sub(1), ..below };
     let right = Rect { x: below.x + half, width: below.width - half, ..below };
     heat::draw(frame, over_time, shown);
-    for (area, plot) in [(left, Plot::Percentiles), (right, Plot::Histogram)] {
+    for (area, plot) in [(left, PlotKind::Percentiles), (right, PlotKind::Histogram)] {
         let (title, rest) = split_top(area, 1);
         panel::rule(frame, title, plot.name(), shown.theme);
         match plot {
-            Plot::Percentiles => percentiles::draw(frame, rest, shown),
-            Plot::OverTime | Plot::Histogram => histogram::draw(frame, rest, shown),
+            PlotKind::Percentiles => percentiles::draw(frame, rest, shown),
+            PlotKind::OverTime | PlotKind::Histogram => histogram::draw(frame, rest, shown),
         }
     }
 }
@@ -110,7 +110,7 @@ fn title(app: &App, group: &Group, all: bool) -> String {
         return format!("spread: {name}");
     }
     let plot = app.distribution().plot();
-    let others = Plot::ALL.into_iter().filter(|other| *other != plot).map(Plot::name);
+    let others = PlotKind::ALL.into_iter().filter(|other| *other != plot).map(PlotKind::name);
     let keys = format!(" (←→ {})", others.collect::<Vec<_>>().join(", "));
     let before = format!("spread: {}, ", plot.name());
     let room = 76_usize.saturating_sub(text::width(&keys) + text::width(&before));
@@ -118,10 +118,10 @@ fn title(app: &App, group: &Group, all: bool) -> String {
 }
 
 /// The window, and its percentiles.
-fn facts(shown: &Shown<'_>, width: usize) -> Vec<String> {
+fn facts(shown: &PlotData<'_>, width: usize) -> Vec<String> {
     let (app, bins) = (shown.app, shown.bins);
     let window = app.window();
-    let unmarked = window == Window::SinceMark && app.history().marked().is_none();
+    let unmarked = window == FigureWindow::SinceMark && app.history().marked().is_none();
     let name = match app.distribution().span() {
         Some(_) => "selected (Esc: the window again)",
         None if unmarked => "since start (no mark is set: m)",
@@ -149,7 +149,7 @@ fn percentiles_line(bins: &Bins) -> String {
 }
 
 /// Why there is nothing to draw of the window, and what helps.
-fn nothing(shown: &Shown<'_>) -> Option<String> {
+fn nothing(shown: &PlotData<'_>) -> Option<String> {
     if shown.bins.count() > 0 {
         return None;
     }
@@ -163,7 +163,7 @@ fn nothing(shown: &Shown<'_>) -> Option<String> {
         "The row is muted, and nothing of this time is observed. t shows a longer time, M observes the row again.".into()
     } else if known {
         "Only sums are known of these messages, no distribution.".into()
-    } else if shown.app.window() == Window::SinceStart {
+    } else if shown.app.window() == FigureWindow::SinceStart {
         "No message was followed from its send to its read yet.".into()
     } else {
         "No message was followed from its send to its read in this time; t shows a longer one."

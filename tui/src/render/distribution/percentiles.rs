@@ -11,7 +11,7 @@
 //! ```
 
 use super::super::plot::{self, GUTTER};
-use super::shown::Shown;
+use super::shown::PlotData;
 use crate::chart::{Dots, LogAxis, Percentiles, highest};
 use crate::layout::{count, split_top};
 use crate::{columns, text};
@@ -28,7 +28,7 @@ const SIGNS: [&str; 5] = ["o", "x", "+", "*", "#"];
 const APART: usize = 3;
 
 /// A row that is drawn.
-struct Series<'a> {
+struct PercentileSeries<'a> {
     group: &'a Group,
     bins: Bins,
     /// The highest percentile that is drawn, as a share.
@@ -37,11 +37,15 @@ struct Series<'a> {
     sign: Option<&'static str>,
 }
 
-impl<'a> Series<'a> {
+impl<'a> PercentileSeries<'a> {
     /// `None` if there are too few messages for the median.
-    fn of(group: &'a Group, sign: Option<&'static str>, shown: &Shown<'_>) -> Option<Series<'a>> {
+    fn of(
+        group: &'a Group,
+        sign: Option<&'static str>,
+        shown: &PlotData<'_>,
+    ) -> Option<PercentileSeries<'a>> {
         let bins = shown.app.history().one_way(group.id, shown.app.window());
-        Some(Series { group, highest: highest(bins.count())?, bins, sign })
+        Some(PercentileSeries { group, highest: highest(bins.count())?, bins, sign })
     }
 
     fn at(&self, share: f64) -> Option<Nanos> {
@@ -50,16 +54,16 @@ impl<'a> Series<'a> {
 }
 
 /// The selected row and the marked ones.
-fn series<'a>(shown: &Shown<'a>) -> Vec<Series<'a>> {
-    let selected = shown.app.selected().and_then(|group| Series::of(group, None, shown));
+fn series<'a>(shown: &PlotData<'a>) -> Vec<PercentileSeries<'a>> {
+    let selected = shown.app.selected().and_then(|group| PercentileSeries::of(group, None, shown));
     let marked = shown.app.marked().filter(|group| group.id != shown.group);
     let marked = marked.zip(SIGNS);
-    let marked = marked.filter_map(|(group, sign)| Series::of(group, Some(sign), shown));
+    let marked = marked.filter_map(|(group, sign)| PercentileSeries::of(group, Some(sign), shown));
     selected.into_iter().chain(marked).collect()
 }
 
 /// Draws the plot, its axes and the names of the rows.
-pub fn draw(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>) {
+pub fn draw(frame: &mut Frame<'_>, area: Rect, shown: &PlotData<'_>) {
     let series = series(shown);
     let names = names(&series, usize::from(area.width).saturating_sub(2));
     let below = count(names.len()) + 2;
@@ -93,9 +97,9 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>) {
 fn lines(
     frame: &mut Frame<'_>,
     area: Rect,
-    series: &[Series<'_>],
+    series: &[PercentileSeries<'_>],
     (end, width): (f64, usize),
-    shown: &Shown<'_>,
+    shown: &PlotData<'_>,
 ) {
     let rows = usize::from(area.height);
     let wide = Percentiles::up_to(end, width);
@@ -127,7 +131,7 @@ fn lines(
 
 /// The line of a row.
 fn curve(
-    one: &Series<'_>,
+    one: &PercentileSeries<'_>,
     shares: &Percentiles,
     axis: &LogAxis,
     (width, rows): (usize, usize),
@@ -144,7 +148,7 @@ fn curve(
 }
 
 /// The sign of each row, its name, and how many messages it has.
-fn names(series: &[Series<'_>], width: usize) -> Vec<String> {
+fn names(series: &[PercentileSeries<'_>], width: usize) -> Vec<String> {
     let each = series.iter().map(|one| {
         let name = text::truncate(&columns::name(one.group), 34);
         let sign = one.sign.unwrap_or("⠤");

@@ -7,7 +7,7 @@ use wirelap_events::{GroupId, Nanos};
 use wirelap_history::Bins;
 
 /// The data of the plots.
-pub(super) struct Shown<'a> {
+pub(super) struct PlotData<'a> {
     pub(super) app: &'a App,
     pub(super) group: GroupId,
     /// The time that is shown: the one that the user selected, or the window.
@@ -19,11 +19,11 @@ pub(super) struct Shown<'a> {
     pub(super) theme: Theme,
 }
 
-impl<'a> Shown<'a> {
-    pub(super) fn new(app: &'a App, group: GroupId, bins: &'a Bins, theme: Theme) -> Shown<'a> {
+impl<'a> PlotData<'a> {
+    pub(super) fn new(app: &'a App, group: GroupId, bins: &'a Bins, theme: Theme) -> PlotData<'a> {
         let span = app.distribution().span();
         let period = span.unwrap_or_else(|| app.history().extent(app.window()));
-        Shown { app, group, period, bins, tail: quantile(bins, 0.99), theme }
+        PlotData { app, group, period, bins, tail: quantile(bins, 0.99), theme }
     }
 }
 

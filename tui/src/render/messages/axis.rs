@@ -7,16 +7,16 @@ const APART: u64 = 11;
 
 /// The scale that places the moments of a message on a line of some columns.
 #[derive(Clone, Copy, Debug)]
-pub struct Axis {
+pub struct MessageAxis {
     from: Nanos,
     length: u64,
     columns: u16,
 }
 
-impl Axis {
+impl MessageAxis {
     /// An axis over an interval. An interval without duration is shown as one nanosecond.
-    pub fn new((from, to): (Nanos, Nanos), columns: u16) -> Axis {
-        Axis { from, length: (to - from).0.max(1), columns }
+    pub fn new((from, to): (Nanos, Nanos), columns: u16) -> MessageAxis {
+        MessageAxis { from, length: (to - from).0.max(1), columns }
     }
 
     /// The cells of an interval: at least one, so that nothing vanishes. Two intervals that follow each other share no cell unless one
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn moments_are_round_and_apart() {
-        let axis = Axis::new((Nanos(1_000), Nanos(50_000)), 44);
+        let axis = MessageAxis::new((Nanos(1_000), Nanos(50_000)), 44);
         let moments: Vec<_> = axis.moments().into_iter().map(|(_, at)| at.0).collect();
         assert_eq!(moments, [0, 20_000, 40_000]);
         assert_eq!(axis.cells(Nanos(1_000), Nanos(50_000)), (0, 44));
@@ -87,7 +87,7 @@ mod tests {
         fn cells_are_on_the_axis(
             from: u64, length: u64, columns in 0u16..400, at: u64, time: u64,
         ) {
-            let axis = Axis::new((Nanos(from), Nanos(from.saturating_add(length))), columns);
+            let axis = MessageAxis::new((Nanos(from), Nanos(from.saturating_add(length))), columns);
             let (first, end) = axis.cells(Nanos(at), Nanos(at.saturating_add(time)));
             prop_assert!(first < end && end <= columns.max(1));
             let moments = axis.moments();

@@ -10,15 +10,15 @@
 //! ```
 //! Without colours all cells of a bar show its letter. An arrow marks the selected leg.
 
-use super::axis::Axis;
+use super::axis::MessageAxis;
 use crate::app::App;
 use crate::people;
 use crate::render::panel;
 use crate::text;
 use crate::theme::{Theme, letter};
-use crate::waterfall::{self, Bar};
+use crate::waterfall::{self, WaterfallBar};
 use ratatui::text::{Line, Span};
-use wirelap_history::Message;
+use wirelap_history::KeptMessage;
 
 /// Columns before the axis.
 const LEAD: u16 = 29;
@@ -28,7 +28,7 @@ const INDENT: usize = 7;
 const WIDE: u16 = 100;
 
 /// The heading and the intervals of a message, in `width` columns. Notes are wrapped.
-pub fn lines(app: &App, message: &Message, width: u16, theme: Theme) -> Vec<Line<'static>> {
+pub fn lines(app: &App, message: &KeptMessage, width: u16, theme: Theme) -> Vec<Line<'static>> {
     let all = waterfall::lines(&message.delivery, app.snapshot());
     let Some(extent) = waterfall::extent(&all) else {
         let sentence = "fewer than two stages of this message were seen: it has no intervals";
@@ -36,13 +36,15 @@ pub fn lines(app: &App, message: &Message, width: u16, theme: Theme) -> Vec<Line
     };
     let threads = if width >= WIDE { 27 } else { 20 };
     let is_open = app.message().is_some() && message.delivery.legs.len() > 1;
-    let axis = Axis::new(extent, axis_width(width, threads));
-    let page = Page { app, axis, threads, is_open, theme };
+    let axis = MessageAxis::new(extent, axis_width(width, threads));
+    let page = BarsPage { app, axis, threads, is_open, theme };
     let mut lines = vec![page.heading(width)];
     for line in &all {
         match line {
-            waterfall::Line::Bar(bar) => lines.push(page.bar(bar, axis_width(width, threads))),
-            waterfall::Line::Note(note) => {
+            waterfall::WaterfallLine::Bar(bar) => {
+                lines.push(page.bar(bar, axis_width(width, threads)))
+            }
+            waterfall::WaterfallLine::Note(note) => {
                 let room = usize::from(width).saturating_sub(INDENT + 1);
                 let indented = |part| Line::styled(format!("{:INDENT$}{part}", ""), theme.dim());
                 lines.extend(text::wrap(note, room).into_iter().map(indented));
@@ -56,16 +58,16 @@ fn axis_width(width: u16, threads: u16) -> u16 {
     width.saturating_sub(LEAD + threads).max(1)
 }
 
-struct Page<'a> {
+struct BarsPage<'a> {
     app: &'a App,
-    axis: Axis,
+    axis: MessageAxis,
     threads: u16,
     /// True if one of several legs can be selected.
     is_open: bool,
     theme: Theme,
 }
 
-impl Page<'_> {
+impl BarsPage<'_> {
     fn heading(&self, width: u16) -> Line<'static> {
         let room = usize::from(axis_width(width, self.threads));
         let mut axis = String::new();
@@ -80,7 +82,7 @@ impl Page<'_> {
         Line::styled(format!("{head}{}{threads}", text::left(&axis, room)), self.theme.dim())
     }
 
-    fn bar(&self, bar: &Bar, width: u16) -> Line<'static> {
+    fn bar(&self, bar: &WaterfallBar, width: u16) -> Line<'static> {
         let look = bar.what.look();
         let is_selected = self.is_open && bar.leg == self.app.message_leg();
         let mut spans = vec![
@@ -103,7 +105,7 @@ impl Page<'_> {
     }
 
     /// The bar, and marks of the named moments where it is not.
-    fn cells(&self, bar: &Bar, width: u16) -> Vec<Span<'static>> {
+    fn cells(&self, bar: &WaterfallBar, width: u16) -> Vec<Span<'static>> {
         let (first, end) = self.axis.cells(bar.from, bar.to);
         let moments = self.axis.moments();
         let marks = |cells: std::ops::Range<u16>| {

@@ -10,11 +10,11 @@ use crate::wireshark;
 use crate::words::fate;
 use ratatui::text::Line;
 use wirelap_events::{Nanos, Segment};
-use wirelap_history::Message;
+use wirelap_history::KeptMessage;
 use wirelap_report::words;
 
 /// The facts, wrapped into `width` columns.
-pub fn lines(app: &App, message: &Message, width: u16, theme: Theme) -> Vec<Line<'static>> {
+pub fn lines(app: &App, message: &KeptMessage, width: u16, theme: Theme) -> Vec<Line<'static>> {
     let width = usize::from(width).saturating_sub(1);
     let mut lines = Vec::new();
     let mut add = |label: &str, value: &str| lines.extend(fact(label, value, width, theme));
@@ -45,7 +45,7 @@ pub fn lines(app: &App, message: &Message, width: u16, theme: Theme) -> Vec<Line
 }
 
 /// The cause that held the message up more than a typical message of its row.
-fn cause(message: &Message) -> Option<String> {
+fn cause(message: &KeptMessage) -> Option<String> {
     let cause = message.cause?;
     let title = words::title_in(cause.kind, Some(cause.segment));
     let time = text::unbroken(&text::time(cause.time));
@@ -54,7 +54,7 @@ fn cause(message: &Message) -> Option<String> {
     Some(format!("{title}: {time} more than a typical message of this row, in leg {leg} {segment}"))
 }
 
-fn identity(app: &App, message: &Message) -> String {
+fn identity(app: &App, message: &KeptMessage) -> String {
     let delivery = &message.delivery;
     let mut parts = vec![match delivery.stamp {
         Some(stamp) if stamp.reply => format!("answer {} in stream {}", stamp.seq, stamp.stream),
@@ -68,7 +68,7 @@ fn identity(app: &App, message: &Message) -> String {
     parts.join(", ")
 }
 
-fn sent(app: &App, message: &Message) -> String {
+fn sent(app: &App, message: &KeptMessage) -> String {
     let at = message.began();
     let since = text::clock_millis(at - app.snapshot().since);
     let clock = app.wall().map(|wall| {
@@ -80,7 +80,7 @@ fn sent(app: &App, message: &Message) -> String {
 }
 
 /// The latency, and what of it was the scheduler and the dwell.
-fn one_way(message: &Message, time: Nanos) -> String {
+fn one_way(message: &KeptMessage, time: Nanos) -> String {
     let segments = || message.delivery.segments().map(|(_, segments)| segments);
     let gap: Option<Nanos> =
         segments().filter_map(|segments| segments.sched_gap()).reduce(|a, b| a + b);

@@ -11,18 +11,19 @@
 use super::bars as waterfall;
 use super::summary::{in_short, result};
 use crate::app::App;
-use crate::bars::{self, Scale};
+use crate::bars::{self, BarScale};
 use crate::layout::{count, split_top, window};
 use crate::render::{panel, stages};
 use crate::theme::Theme;
-use crate::{columns, people, text, verdicts, words};
+use crate::{columns, people, text, words};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use wirelap_correlate::snapshot::SegmentStat;
 use wirelap_events::{Nanos, Segment};
-use wirelap_history::Message;
+use wirelap_history::KeptMessage;
+use wirelap_report::words::short;
 
 /// Width of the time since the start, in columns.
 const SINCE: usize = 12;
@@ -55,7 +56,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let position = app.message_position(&listed);
     let shown = window(listed.len(), position, usize::from(body.height));
     let slowest = listed.iter().filter_map(|message| message.one_way).max().unwrap_or_default();
-    let page = Page { app, widths: Widths::of(body.width), slowest, theme };
+    let page = ListPage { app, widths: Widths::of(body.width), slowest, theme };
     frame.render_widget(page.heading(), head);
     let rows = listed.iter().enumerate().skip(shown.start).take(shown.len());
     let rows: Vec<Line<'_>> = rows.map(|(at, message)| page.row(message, at == position)).collect();
@@ -90,7 +91,7 @@ fn nothing(frame: &mut Frame<'_>, area: Rect, app: &App) {
 }
 
 /// The topic, the steps that took most of its time, and what delayed it; the waterfall if there is room.
-fn about(frame: &mut Frame<'_>, area: Rect, app: &App, message: &Message, theme: Theme) {
+fn about(frame: &mut Frame<'_>, area: Rect, app: &App, message: &KeptMessage, theme: Theme) {
     let Some(result) = result(app) else { return };
     let topic = app.topic(message).map(|topic| format!("{topic}: ")).unwrap_or_default();
     let mut lines = vec![Line::styled("─".repeat(usize::from(area.width)), theme.dim())];
@@ -129,14 +130,14 @@ impl Widths {
     }
 }
 
-struct Page<'a> {
+struct ListPage<'a> {
     app: &'a App,
     widths: Widths,
     slowest: Nanos,
     theme: Theme,
 }
 
-impl Page<'_> {
+impl ListPage<'_> {
     fn heading(&self) -> Line<'static> {
         let widths = &self.widths;
         let (since, number) = ("SINCE START", "MESSAGE");
@@ -156,7 +157,7 @@ impl Page<'_> {
         Line::styled(head, self.theme.dim())
     }
 
-    fn row(&self, message: &Message, selected: bool) -> Line<'static> {
+    fn row(&self, message: &KeptMessage, selected: bool) -> Line<'static> {
         let widths = &self.widths;
         let since = message.began() - self.app.snapshot().since;
         let one_way = message.one_way.map_or(text::NONE.to_owned(), text::time);
@@ -189,11 +190,11 @@ impl Page<'_> {
     }
 
     /// The segments, as shares of the message's own time, or as long as that time compared with the slowest message of the list.
-    fn bar(&self, message: &Message) -> Vec<Span<'static>> {
+    fn bar(&self, message: &KeptMessage) -> Vec<Span<'static>> {
         let room = self.widths.bar;
         let segments = shares(message);
         let share = match (self.app.scale(), message.one_way) {
-            (Scale::Time, Some(time)) => time.0 as f64 / self.slowest.0.max(1) as f64,
+            (BarScale::Time, Some(time)) => time.0 as f64 / self.slowest.0.max(1) as f64,
             _ => 1.0,
         };
         let length = bars::cells(share * room as f64).clamp(1, count(room));
@@ -205,7 +206,7 @@ impl Page<'_> {
 }
 
 /// The segments of a message in its order of them, with their shares of its time.
-fn shares(message: &Message) -> Vec<SegmentStat> {
+fn shares(message: &KeptMessage) -> Vec<SegmentStat> {
     let stats = message.delivery.segments().flat_map(|(leg, segments)| {
         let dwell = segments.iter().filter(|(segment, _)| *segment == Segment::BrokerDwell);
         let others = segments.iter().filter(|(segment, _)| *segment != Segment::BrokerDwell);
@@ -223,16 +224,16 @@ fn shares(message: &Message) -> Vec<SegmentStat> {
 }
 
 /// The cause that held the message up; otherwise what became of it, if it is in no latency.
-fn cause(message: &Message) -> String {
+fn cause(message: &KeptMessage) -> String {
     match message.cause {
-        Some(cause) => verdicts::short(cause.kind).to_owned(),
+        Some(cause) => short(cause.kind).to_owned(),
         None if message.one_way.is_some() => text::NONE.to_owned(),
         None => words::fate(message).to_owned(),
     }
 }
 
 /// The processes that the message passed; without those between if there is no room for all.
-fn ends(app: &App, message: &Message, room: usize) -> String {
+fn ends(app: &App, message: &KeptMessage, room: usize) -> String {
     let snapshot = app.snapshot();
     let legs = &message.delivery.legs;
     let senders = legs.iter().map(|leg| people::sender(leg, snapshot));

@@ -18,13 +18,13 @@ use crate::{columns, text, words};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
-use wirelap_history::Message;
+use wirelap_history::KeptMessage;
 
 /// From this width on, the facts are to the right of the waterfall.
 const BESIDE_FROM: u16 = 150;
 
 /// Draws the message.
-pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, message: &Message, theme: Theme) {
+pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, message: &KeptMessage, theme: Theme) {
     let (title, body) = split_top(area, 1);
     let facts_width = if body.width >= BESIDE_FROM { body.width * 2 / 5 } else { body.width };
     let mut facts = facts::lines(app, message, facts_width, theme);
@@ -45,7 +45,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, message: &Message, the
     panel::lines(frame, right, facts, app.scroll());
 }
 
-fn heading(app: &App, message: &Message) -> String {
+fn heading(app: &App, message: &KeptMessage) -> String {
     let number = text::message_number(&message.delivery);
     let row = app.selected().map(columns::name).unwrap_or_default();
     let time = match message.one_way {

@@ -3,8 +3,8 @@
 use crate::app::App;
 use crate::words;
 use wirelap_correlate::snapshot::WorstMessage;
-use wirelap_history::Message;
-use wirelap_report::explain::{self, Participants};
+use wirelap_history::KeptMessage;
+use wirelap_report::explain::{self, PathNames};
 use wirelap_report::{Pacing, RunResult, from_snapshot, why};
 
 /// The selected row as a result, whose processes name the ends of its messages.
@@ -14,14 +14,14 @@ pub fn result(app: &App) -> Option<RunResult> {
 
 /// The steps that took most of a message's time, and what delayed it, as `wirelap explain` says it. Of a message that was not followed
 /// from end to end, where it was seen last.
-pub fn in_short(message: &Message, result: &RunResult) -> String {
+pub fn in_short(message: &KeptMessage, result: &RunResult) -> String {
     let Some(one_way) = message.one_way else { return unfinished(message) };
     let delivery = (*message.delivery).clone();
-    let worst = why::WorstMessage::from(&WorstMessage { delivery, one_way });
-    explain::timeline(&worst, &Participants::of(result, Pacing::Foreign))
+    let worst = why::ReportedWorstMessage::from(&WorstMessage { delivery, one_way });
+    explain::timeline(&worst, &PathNames::of(result, Pacing::Foreign))
 }
 
-fn unfinished(message: &Message) -> String {
+fn unfinished(message: &KeptMessage) -> String {
     let legs = &message.delivery.legs;
     let seen = legs.last().and_then(|leg| leg.times.seen().next_back());
     let place =

@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::columns::Column;
 use crate::text;
 use wirelap_events::Nanos;
-use wirelap_history::Window;
+use wirelap_history::FigureWindow;
 
 /// A window that is shorter than its name says by more than this is said to be.
 const SLACK: Nanos = Nanos::from_millis(600);
@@ -44,8 +44,10 @@ fn time(app: &App) -> String {
     let window = app.window();
     let (from, to) = app.history().extent(window);
     let so_far = match window {
-        Window::SinceMark if app.history().marked().is_none() => Some("no mark yet: m".to_owned()),
-        Window::SinceMark => Some(text::time(to - from)),
+        FigureWindow::SinceMark if app.history().marked().is_none() => {
+            Some("no mark yet: m".to_owned())
+        }
+        FigureWindow::SinceMark => Some(text::time(to - from)),
         _ => window
             .length()
             .filter(|length| to - from + SLACK < *length)

@@ -43,7 +43,7 @@ pub enum Doing {
 
 /// An interval on a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interval {
+pub struct LaneInterval {
     /// The beginning.
     pub from: Nanos,
     /// The end; not before the beginning.
@@ -84,7 +84,7 @@ pub struct Lanes {
     /// The end of the time axis: the last stage.
     pub to: Nanos,
     /// The intervals of each lane, in the order in which they were found.
-    pub intervals: BTreeMap<LaneKey, Vec<Interval>>,
+    pub intervals: BTreeMap<LaneKey, Vec<LaneInterval>>,
     /// The message's threads, in the order in which they act.
     pub threads: Vec<LaneThread>,
     /// The threads that had the CPU.
@@ -173,7 +173,7 @@ impl Lanes {
                 self.drawn.push((hop.task, hop.running));
                 let holder = self.holder(hop, thread);
                 self.threads[thread].waited += to - from;
-                self.add(lane, Interval { from, to, thread, doing: Doing::Waits(holder) });
+                self.add(lane, LaneInterval { from, to, thread, doing: Doing::Waits(holder) });
             }
             let off = if next.is_none() { off } else { &OffCpu::NONE };
             self.runs(lane, thread, (to.max(since), until), off);
@@ -184,7 +184,7 @@ impl Lanes {
     fn runs(&mut self, lane: LaneKey, thread: usize, (from, to): (Nanos, Nanos), off: &OffCpu) {
         let rested = off.waited + off.asleep;
         let doing = if rested.0 > (to - from).0 / PART { Doing::RunsPartly } else { Doing::Runs };
-        self.add(lane, Interval { from, to, thread, doing });
+        self.add(lane, LaneInterval { from, to, thread, doing });
     }
 
     /// The index of the thread that had the CPU while a thread waited, if it had it for at least half of the wait.
@@ -217,11 +217,11 @@ impl Lanes {
 
     /// Adds an interval, as far as it is on the time axis. A thread that runs for no time at all, as in a send call whose end is not seen,
     /// is seen to run.
-    fn add(&mut self, lane: LaneKey, interval: Interval) {
+    fn add(&mut self, lane: LaneKey, interval: LaneInterval) {
         let (from, to) = (interval.from.max(self.from), interval.to.min(self.to));
         let runs = from == to && matches!(interval.doing, Doing::Runs);
         if from < to || runs {
-            self.intervals.entry(lane).or_default().push(Interval { from, to, ..interval });
+            self.intervals.entry(lane).or_default().push(LaneInterval { from, to, ..interval });
         }
     }
 }

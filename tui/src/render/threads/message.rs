@@ -1,6 +1,6 @@
 //! The lanes of one message, and below them what each letter stands for.
 
-use super::lanes::{Doing, Interval, LaneKey, LaneThread, Lanes};
+use super::lanes::{Doing, LaneInterval, LaneKey, LaneThread, Lanes};
 use super::waits::{holder_name, process};
 use crate::app::App;
 use crate::render::page::Page;
@@ -29,7 +29,7 @@ pub fn write(page: &mut Page, app: &App, delivery: &Delivery, (at, of): (usize, 
     if lanes.to == lanes.from || columns == 0 {
         return page.sentence("Its times are not known.");
     }
-    let axis = Axis { from: lanes.from, to: lanes.to, columns };
+    let axis = MessageTimeAxis { from: lanes.from, to: lanes.to, columns };
     page.lines.push(path(delivery, axis, page.theme));
     for (key, intervals) in &lanes.intervals {
         page.lines.push(lane(*key, intervals, axis, page.theme));
@@ -40,13 +40,13 @@ pub fn write(page: &mut Page, app: &App, delivery: &Delivery, (at, of): (usize, 
 
 /// The time axis.
 #[derive(Clone, Copy)]
-struct Axis {
+struct MessageTimeAxis {
     from: Nanos,
     to: Nanos,
     columns: usize,
 }
 
-impl Axis {
+impl MessageTimeAxis {
     /// The columns of an interval: at least one.
     fn cells(self, from: Nanos, to: Nanos) -> std::ops::Range<usize> {
         let at = |time: Nanos| {
@@ -81,7 +81,7 @@ fn cells(name: &str, cells: Vec<(char, Style)>) -> Line<'static> {
 }
 
 /// The stages that the message passed, as in the bars of the overview.
-fn path(delivery: &Delivery, axis: Axis, theme: Theme) -> Line<'static> {
+fn path(delivery: &Delivery, axis: MessageTimeAxis, theme: Theme) -> Line<'static> {
     let mut out = vec![(' ', Style::new()); axis.columns];
     let mut put = |segment: Segment, from: Nanos, to: Nanos| {
         for at in axis.cells(from, to).filter(|_| from < to) {
@@ -120,10 +120,15 @@ fn holder_letter(index: usize) -> char {
     HOLDERS[index.min(HOLDERS.len() - 1)]
 }
 
-fn lane(key: LaneKey, intervals: &[Interval], axis: Axis, theme: Theme) -> Line<'static> {
+fn lane(
+    key: LaneKey,
+    intervals: &[LaneInterval],
+    axis: MessageTimeAxis,
+    theme: Theme,
+) -> Line<'static> {
     let mut out = vec![(' ', Style::new()); axis.columns];
     // What runs is drawn last, so that a short run is never hidden by a wait.
-    let (waits, runs): (Vec<&Interval>, Vec<&Interval>) =
+    let (waits, runs): (Vec<&LaneInterval>, Vec<&LaneInterval>) =
         intervals.iter().partition(|one| matches!(one.doing, Doing::Waits(_)));
     for one in waits.into_iter().chain(runs) {
         let drawn = match one.doing {

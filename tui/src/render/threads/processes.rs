@@ -58,7 +58,7 @@ fn write_process(page: &mut Page, process: &Process, wide: bool) {
         }
     }
     page.row(cells, String::new());
-    if let Some(place) = wirelap_report::Process::from(process).runs_in() {
+    if let Some(place) = wirelap_report::ReportedProcess::from(process).runs_in() {
         page.say(&" ".repeat(12), &format!("in {}", text::clean(&place)), page.theme.dim());
     }
     if !wide && traced {

@@ -59,7 +59,7 @@ fn culprit(culprit: &Culprit) -> String {
 }
 
 /// A process that waited, and the thread that had the CPU.
-type Pair = (Pid, Pid, Tid);
+type WaitPair = (Pid, Pid, Tid);
 
 /// The waits of a pair: the name of the thread that had the CPU, how long, and how often.
 #[derive(Clone, Copy, Default)]
@@ -76,7 +76,7 @@ fn pairs(page: &mut Page, group: &Group, app: &App) {
         return;
     }
     page.heading(&format!("who waited for whom, in the {} slowest messages", messages.len()));
-    let mut all: BTreeMap<Pair, Waited> = BTreeMap::new();
+    let mut all: BTreeMap<WaitPair, Waited> = BTreeMap::new();
     for delivery in &messages {
         each_wait(delivery, &mut |pid, holder| {
             let waited = all.entry((pid, holder.task.pid, holder.task.tid)).or_default();
@@ -88,7 +88,7 @@ fn pairs(page: &mut Page, group: &Group, app: &App) {
     if all.is_empty() {
         return page.sentence("In none of them was another thread seen to have the CPU.");
     }
-    let mut all: Vec<(Pair, Waited)> = all.into_iter().collect();
+    let mut all: Vec<(WaitPair, Waited)> = all.into_iter().collect();
     all.sort_by_key(|(_, waited)| std::cmp::Reverse(waited.held));
     for &((pid, by, tid), waited) in all.iter().take(PAIRS) {
         let what = format!(

@@ -6,7 +6,7 @@ mod socket;
 
 use anyhow::{Context, Result, anyhow, bail};
 use echo::Echo;
-use socket::{Open, Sort};
+use socket::{Open, SocketKind};
 use std::cell::{Cell, RefCell};
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr};
@@ -42,8 +42,13 @@ impl Family for Icmp {
         let target = link::resolve(&spec.endpoint)?.ip();
         let open = socket::open(target).map_err(refused)?;
         let echo = Echo::new(target, open.identifier);
-        let wire =
-            Wire { open, echo, target, sequence: Cell::default(), packet: RefCell::default() };
+        let wire = IcmpOutlet {
+            open,
+            echo,
+            target,
+            sequence: Cell::default(),
+            packet: RefCell::default(),
+        };
         let buffer = vec![0; MAX_PACKET];
         Ok(Box::new(IcmpLink { wire, handler, buffer, control: control.clone() }))
     }
@@ -61,14 +66,14 @@ fn is_denied(error: &std::io::Error) -> bool {
 }
 
 struct IcmpLink {
-    wire: Wire,
+    wire: IcmpOutlet,
     handler: Option<Handler>,
     buffer: Vec<u8>,
     control: Control,
 }
 
 /// The sending half.
-struct Wire {
+struct IcmpOutlet {
     open: Open,
     echo: Echo,
     target: IpAddr,
@@ -76,7 +81,7 @@ struct Wire {
     packet: RefCell<Vec<u8>>,
 }
 
-impl Outlet for Wire {
+impl Outlet for IcmpOutlet {
     fn publish(&self, payload: &[u8]) -> Result<()> {
         let mut packet = self.packet.borrow_mut();
         self.echo.request(self.sequence.get(), payload, &mut packet);
@@ -103,8 +108,8 @@ impl Outlet for IcmpLink {
 impl Link for IcmpLink {
     fn facts(&self) -> Facts {
         let sort = match self.wire.open.sort {
-            Sort::Datagram => "SOCK_DGRAM",
-            Sort::Raw => "SOCK_RAW",
+            SocketKind::Datagram => "SOCK_DGRAM",
+            SocketKind::Raw => "SOCK_RAW",
         };
         Facts::at(self.wire.target).setting("socket", sort)
     }
@@ -117,7 +122,7 @@ impl Link for IcmpLink {
         };
         let at = clock::now();
         let packet = &mut self.buffer[..length];
-        let with_ip_header = self.wire.open.sort == Sort::Raw && self.wire.target.is_ipv4();
+        let with_ip_header = self.wire.open.sort == SocketKind::Raw && self.wire.target.is_ipv4();
         let Some(payload) = self.wire.echo.reply(packet, with_ip_header) else { return Ok(()) };
         // The kernel sends back what it got: that it is the reply is known from the packet's type.
         let Some(stamp) = Stamp::decode(payload) else { return Ok(()) };

@@ -11,7 +11,7 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Kind of socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sort {
+pub enum SocketKind {
     /// The kernel sets the identifier and delivers only the replies to it.
     Datagram,
     /// All ICMP packets of the host come, in IPv4 with their IP header.
@@ -23,7 +23,7 @@ pub struct Open {
     /// Only `send` and `recv` are used, which are the same for all datagram sockets.
     pub socket: UdpSocket,
     /// Kind of the socket, on which depends what it delivers.
-    pub sort: Sort,
+    pub sort: SocketKind,
     /// The identifier that requests must carry; `None` where the kernel sets it.
     pub identifier: Option<u16>,
 }
@@ -32,14 +32,14 @@ pub struct Open {
 pub fn open(target: IpAddr) -> io::Result<Open> {
     let datagram = connected(target, SocketType::DGRAM);
     let (socket, sort) = match datagram {
-        Ok(socket) => (socket, Sort::Datagram),
+        Ok(socket) => (socket, SocketKind::Datagram),
         Err(denied) => match connected(target, SocketType::RAW) {
-            Ok(socket) => (socket, Sort::Raw),
+            Ok(socket) => (socket, SocketKind::Raw),
             Err(_) => return Err(denied),
         },
     };
     let [_, _, high, low] = std::process::id().to_be_bytes();
-    let identifier = (sort == Sort::Raw).then(|| u16::from_be_bytes([high, low]));
+    let identifier = (sort == SocketKind::Raw).then(|| u16::from_be_bytes([high, low]));
     Ok(Open { socket, sort, identifier })
 }
 

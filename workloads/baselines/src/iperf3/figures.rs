@@ -5,16 +5,16 @@ use serde_json::Value;
 
 /// Payload bits a second, as far as it told.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Figures {
+pub struct IperfFigures {
     /// By the sender's count.
     pub sent: Option<f64>,
     /// By the receiver's count.
     pub received: Option<f64>,
 }
 
-impl Figures {
+impl IperfFigures {
     /// Reads its whole output.
-    pub fn read(text: &str) -> Result<Figures> {
+    pub fn read(text: &str) -> Result<IperfFigures> {
         let json: Value = serde_json::from_str(text).context("iperf3 printed no JSON")?;
         let error = json.get("error").and_then(Value::as_str);
         // Whoever was stopped tells what there was until then, and the other side hears of it.
@@ -23,7 +23,7 @@ impl Figures {
         }
         let figure =
             |of: &str| json.pointer(&format!("/end/{of}/bits_per_second")).and_then(Value::as_f64);
-        Ok(Figures { sent: figure("sum_sent"), received: figure("sum_received") })
+        Ok(IperfFigures { sent: figure("sum_sent"), received: figure("sum_received") })
     }
 }
 
@@ -33,18 +33,18 @@ mod tests {
 
     #[test]
     fn sums_and_errors_are_found() {
-        let figures = Figures::read(
+        let figures = IperfFigures::read(
             r#"{"start": {}, "end": {"sum_sent": {"bits_per_second": 2.5e10, "bytes": 7},
                 "sum_received": {"bits_per_second": 2.25e10}}}"#,
         );
-        assert_eq!(figures.unwrap(), Figures { sent: Some(2.5e10), received: Some(2.25e10) });
-        assert_eq!(Figures::read(r#"{"end": {}}"#).unwrap(), Figures::default());
+        assert_eq!(figures.unwrap(), IperfFigures { sent: Some(2.5e10), received: Some(2.25e10) });
+        assert_eq!(IperfFigures::read(r#"{"end": {}}"#).unwrap(), IperfFigures::default());
         let refused = r#"{"start": {}, "error": "error - unable to connect to server: refused"}"#;
-        let error = Figures::read(refused).unwrap_err().to_string();
+        let error = IperfFigures::read(refused).unwrap_err().to_string();
         assert_eq!(error, "iperf3: unable to connect to server: refused");
-        assert!(Figures::read("").is_err());
+        assert!(IperfFigures::read("").is_err());
         let stopped = r#"{"end": {"sum_sent": {"bits_per_second": 7}},
             "error": "interrupt - the client has terminated"}"#;
-        assert_eq!(Figures::read(stopped).unwrap().sent, Some(7.0));
+        assert_eq!(IperfFigures::read(stopped).unwrap().sent, Some(7.0));
     }
 }

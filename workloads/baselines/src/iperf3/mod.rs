@@ -4,7 +4,7 @@
 mod figures;
 
 use anyhow::{Context, Result, bail};
-use figures::Figures;
+use figures::IperfFigures;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -129,7 +129,7 @@ fn start(mut command: Command, stdin: Stdio) -> Result<(Daemon, JoinHandle<Strin
 }
 
 /// Waits for its end, or ends it when told to stop: it then still tells what it has measured.
-fn finish(mut daemon: Daemon, said: JoinHandle<String>, control: &Control) -> Result<Figures> {
+fn finish(mut daemon: Daemon, said: JoinHandle<String>, control: &Control) -> Result<IperfFigures> {
     while daemon.child().try_wait().context("cannot watch iperf3")?.is_none() {
         if control.wait_until(Some(Instant::now() + TICK), || control.stopped())? {
             break;
@@ -138,8 +138,8 @@ fn finish(mut daemon: Daemon, said: JoinHandle<String>, control: &Control) -> Re
     let words = daemon.last_words();
     drop(daemon);
     let said = said.join().unwrap_or_default();
-    match Figures::read(&said) {
-        Err(_) if control.stopped() => Ok(Figures::default()),
+    match IperfFigures::read(&said) {
+        Err(_) if control.stopped() => Ok(IperfFigures::default()),
         Err(_) if said.is_empty() => bail!("iperf3 ended without a word: {words}"),
         read => read,
     }

@@ -6,17 +6,17 @@ const HEADER: usize = 4;
 const CHUNK: usize = 256 << 10;
 
 /// Bytes that were read and not yet handed over.
-pub struct Frames {
+pub struct ReadFrames {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
     max: usize,
 }
 
-impl Frames {
+impl ReadFrames {
     /// Accepts payloads of up to `max` bytes.
-    pub fn new(max: usize) -> Frames {
-        Frames { buffer: vec![0; CHUNK], start: 0, end: 0, max }
+    pub fn new(max: usize) -> ReadFrames {
+        ReadFrames { buffer: vec![0; CHUNK], start: 0, end: 0, max }
     }
 
     /// Reads once. False at the end of the stream.
@@ -79,7 +79,7 @@ mod tests {
     }
 
     fn cut(stream: &[u8], piece: usize) -> Vec<Vec<u8>> {
-        let mut frames = Frames::new(1 << 20);
+        let mut frames = ReadFrames::new(1 << 20);
         let mut from = Pieces(stream, piece);
         let mut got = Vec::new();
         while frames.read(&mut from).unwrap() {
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn garbage_is_refused() {
-        let mut frames = Frames::new(64);
+        let mut frames = ReadFrames::new(64);
         frames.read(&mut &b"GET / HTTP/1.1\r\n"[..]).unwrap();
         assert_eq!(frames.drain(|_| panic!("no frame")), Err(0x4745_5420));
     }

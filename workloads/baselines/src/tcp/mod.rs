@@ -9,7 +9,7 @@
 mod frames;
 
 use anyhow::{Context, Result, bail};
-use frames::Frames;
+use frames::ReadFrames;
 use std::io::{ErrorKind, IoSlice, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
@@ -65,7 +65,7 @@ impl Family for Tcp {
 struct TcpLink {
     /// Non-blocking; `None` if this end connects.
     listener: Option<TcpListener>,
-    peer: Option<Peer>,
+    peer: Option<TcpPeer>,
     handler: Option<Handler>,
     endpoint: SocketAddr,
     nodelay: bool,
@@ -73,13 +73,13 @@ struct TcpLink {
 }
 
 /// A connection and what was read of its next frame.
-struct Peer {
-    wire: Wire,
-    frames: Frames,
+struct TcpPeer {
+    wire: TcpOutlet,
+    frames: ReadFrames,
 }
 
 /// The sending half.
-struct Wire {
+struct TcpOutlet {
     stream: TcpStream,
     control: Control,
 }
@@ -93,8 +93,8 @@ impl TcpLink {
             stream.set_write_timeout(Some(TICK))
         };
         set(&stream).context("cannot set up the connection")?;
-        let wire = Wire { stream, control: self.control.clone() };
-        self.peer = Some(Peer { wire, frames: Frames::new(MAX_FRAME) });
+        let wire = TcpOutlet { stream, control: self.control.clone() };
+        self.peer = Some(TcpPeer { wire, frames: ReadFrames::new(MAX_FRAME) });
         Ok(())
     }
 
@@ -130,7 +130,7 @@ impl Link for TcpLink {
     }
 
     fn poll(&mut self, wait: Duration) -> Result<()> {
-        let Some(Peer { wire, frames }) = &mut self.peer else {
+        let Some(TcpPeer { wire, frames }) = &mut self.peer else {
             return self.accept(wait);
         };
         let open = match frames.read(&mut &wire.stream) {
@@ -164,7 +164,7 @@ impl Link for TcpLink {
     }
 }
 
-impl Outlet for Wire {
+impl Outlet for TcpOutlet {
     /// Header and payload in one call, in as many parts as the socket's buffer makes of them.
     fn publish(&self, payload: &[u8]) -> Result<()> {
         let length = u32::try_from(payload.len()).context("too long for a frame")?.to_be_bytes();

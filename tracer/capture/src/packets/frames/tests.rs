@@ -34,9 +34,9 @@ fn block(packets: &[&[u8]]) -> Vec<u8> {
 #[test]
 fn packets_are_read_with_what_the_kernel_says_of_them() {
     let block = block(&[b"one", b"", b"three"]);
-    let mut frames = Frames::of(&block);
+    let mut frames = RingPackets::of(&block);
     let first = frames.next().unwrap();
-    let expected = Frame {
+    let expected = RingPacket {
         wall: 7_000_000_009,
         original: 103,
         has_vlan: true,
@@ -57,7 +57,7 @@ fn a_block_that_ends_early_gives_the_packets_before_and_counts_the_others() {
     let whole = block(&[b"one", b"two", b"three"]);
     let mut most = 0;
     for len in 0..=whole.len() {
-        let mut frames = Frames::of(&whole[..len]);
+        let mut frames = RingPackets::of(&whole[..len]);
         let read = frames.by_ref().count();
         let claimed = if len < 16 { 0 } else { 3 };
         assert_eq!(read + frames.left() as usize, claimed, "{len} bytes");
@@ -75,10 +75,10 @@ fn no_numbers_in_a_block_lead_out_of_it_or_around_in_it() {
             let mut damaged = whole.clone();
             damaged[at..at + 2].copy_from_slice(&value.to_ne_bytes());
             // Frames may overlap then, and there are never more than the block has room for.
-            assert!(Frames::of(&damaged).count() <= damaged.len(), "{value:#x} at {at}");
+            assert!(RingPackets::of(&damaged).count() <= damaged.len(), "{value:#x} at {at}");
         }
     }
     let mut circle = whole;
     circle[12..16].copy_from_slice(&u32::MAX.to_ne_bytes());
-    assert!(Frames::of(&circle).count() <= 3);
+    assert!(RingPackets::of(&circle).count() <= 3);
 }

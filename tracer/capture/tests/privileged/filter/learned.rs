@@ -8,7 +8,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use wirelap_capture::{Capture, Config};
+use wirelap_capture::{Capture, CaptureConfig};
 use wirelap_events::{PacketHook, Pid};
 
 /// Gives this thread's namespace an address that others could reach, if there was a way to it.
@@ -32,7 +32,7 @@ fn a_neighbour_at(address: Ipv4Addr) {
         let mut shell = Command::new("bash");
         let mut child = shell.args(["-c", &script]).stdin(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        let config = Config { pids: vec![Pid(child.id())], ..everything() };
+        let config = CaptureConfig { pids: vec![Pid(child.id())], ..everything() };
         let mut capture = Capture::attach(&config).unwrap();
         stdin.write_all(b"go\n").unwrap();
         let from = here.recv_from(&mut [0; 32]).unwrap().1;
@@ -89,7 +89,7 @@ fn a_port_of_datagrams_is_learned_only_as_long_as_its_socket_is_there() {
         let to = here.local_addr().unwrap();
         let (mut child, mut stdin) = datagrams_child(to.port(), false);
         let mut closed = BufReader::new(child.stderr.take().unwrap()).lines();
-        let config = Config { pids: vec![Pid(child.id())], ..everything() };
+        let config = CaptureConfig { pids: vec![Pid(child.id())], ..everything() };
         let mut capture = Capture::attach(&config).unwrap();
         let mut buffer = [0; 32];
         stdin.write_all(b"go\n").unwrap();
@@ -135,7 +135,7 @@ fn a_port_of_a_connection_is_learned_only_as_long_as_its_socket_is_there() {
         let mut child = shell.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let mut closed = BufReader::new(child.stderr.take().unwrap()).lines();
-        let config = Config { pids: vec![Pid(child.id())], ..everything() };
+        let config = CaptureConfig { pids: vec![Pid(child.id())], ..everything() };
         let mut capture = Capture::attach(&config).unwrap();
         let mut connection = |bytes: &[u8]| {
             stdin.write_all(b"go\n").unwrap();
@@ -180,7 +180,7 @@ fn a_port_is_learned_until_the_last_socket_at_it_is_closed() {
         // What it leaves behind is not of this process's tree.
         assert!(child.wait().unwrap().success());
         let mut closed = BufReader::new(child.stderr.take().unwrap()).lines();
-        let config = Config { pids: vec![Pid(std::process::id())], ..everything() };
+        let config = CaptureConfig { pids: vec![Pid(std::process::id())], ..everything() };
         let mut capture = Capture::attach(&config).unwrap();
         let mut ask = || {
             stdin.write_all(b"go\nend\n").unwrap();

@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use wirelap_capture::{Capture, Config};
+use wirelap_capture::{Capture, CaptureConfig};
 use wirelap_events::{PacketHook, Pid, Probe};
 
 fn talk(near: &mut TcpStream, far: &mut TcpStream) {
@@ -28,7 +28,7 @@ fn only_the_wanted_port_is_traced() {
     in_own_netns(|netns| {
         let listener = TcpListener::bind((V4, 0)).unwrap();
         let wanted = listener.local_addr().unwrap();
-        let config = Config { ports: vec![wanted.port()], ..everything() };
+        let config = CaptureConfig { ports: vec![wanted.port()], ..everything() };
         let mut capture = Capture::attach(&config).unwrap();
         let mut seen = Seen::new(netns);
         let (mut other_near, mut other_far) = connect(V4);
@@ -63,7 +63,7 @@ fn what_is_sent_to_the_wanted_port_is_traced_from_unconnected_sockets_too() {
     in_own_netns(|netns| {
         let [wanted, other] = [(); 2].map(|()| UdpSocket::bind((V4, 0)).unwrap());
         let to = wanted.local_addr().unwrap().port();
-        let config = Config { ports: vec![to], ..everything() };
+        let config = CaptureConfig { ports: vec![to], ..everything() };
         let mut capture = Capture::attach(&config).unwrap();
         let mut seen = Seen::new(netns);
         let [near, stranger] = [(); 2].map(|()| UdpSocket::bind((V4, 0)).unwrap());
@@ -115,7 +115,7 @@ fn connections_opened_while_attaching_are_traced() {
             }
             open
         });
-        let config = Config { ports: vec![wanted.port()], ..everything() };
+        let config = CaptureConfig { ports: vec![wanted.port()], ..everything() };
         let mut capture = Capture::attach(&config).unwrap();
         stop.send(()).unwrap();
         attached.send(()).unwrap();
@@ -138,7 +138,7 @@ fn connections_opened_while_attaching_are_traced() {
 fn a_port_that_is_added_later_is_traced_from_then_on() {
     in_own_netns(|netns| {
         let (mut near, mut far) = connect(V4);
-        let config = Config { ports: vec![1], ..everything() };
+        let config = CaptureConfig { ports: vec![1], ..everything() };
         let mut capture = Capture::attach(&config).unwrap();
         let mut seen = Seen::new(netns);
         talk(&mut near, &mut far);
@@ -159,7 +159,7 @@ fn a_port_that_is_added_later_is_traced_from_then_on() {
 fn a_port_is_added_to_a_filter_by_process_too() {
     in_own_netns(|netns| {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
-        let config = Config { pids: vec![Pid(child.id())], ..everything() };
+        let config = CaptureConfig { pids: vec![Pid(child.id())], ..everything() };
         let mut capture = Capture::attach(&config).unwrap();
         let mut seen = Seen::new(netns);
         let (mut near, mut far) = connect(V4);

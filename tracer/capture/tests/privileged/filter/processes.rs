@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use wirelap_capture::{Capture, CaptureError, Config};
+use wirelap_capture::{Capture, CaptureConfig, CaptureError};
 use wirelap_events::{Body, PacketHook, Pid};
 
 /// A shell that waits for a line, then has a child of its own send to a port, and ends.
@@ -36,7 +36,7 @@ fn go(mut child: Child, listener: &TcpListener) -> u16 {
 }
 
 /// Two children send; only the one that `choose` picks is seen.
-fn only_one_child(choose: impl FnOnce(&Child) -> Config + Send + 'static) {
+fn only_one_child(choose: impl FnOnce(&Child) -> CaptureConfig + Send + 'static) {
     in_own_netns(move |netns| {
         let listener = TcpListener::bind((V4, 0)).unwrap();
         let to = listener.local_addr().unwrap().port();
@@ -62,7 +62,7 @@ fn only_one_child(choose: impl FnOnce(&Child) -> Config + Send + 'static) {
 
 #[test]
 fn only_the_wanted_process_tree_is_traced() {
-    only_one_child(|child| Config { pids: vec![Pid(child.id())], ..everything() });
+    only_one_child(|child| CaptureConfig { pids: vec![Pid(child.id())], ..everything() });
 }
 
 /// The sender is not traced, and the bytes are nowhere else.
@@ -74,7 +74,7 @@ fn what_a_wanted_process_is_sent_on_this_host_has_its_bytes() {
         let script = format!("read go; cat <>/dev/tcp/127.0.0.1/{from} >/dev/null");
         let mut shell = Command::new("bash");
         let mut child = shell.args(["-c", &script]).stdin(Stdio::piped()).spawn().unwrap();
-        let config = Config { pids: vec![Pid(child.id())], ..everything() };
+        let config = CaptureConfig { pids: vec![Pid(child.id())], ..everything() };
         let mut capture = Capture::attach(&config).unwrap();
         let mut seen = Seen::new(netns);
         child.stdin.take().unwrap().write_all(b"go\n").unwrap();
@@ -113,7 +113,7 @@ fn only_the_wanted_cgroup_is_traced() {
     let path = cgroup.0.clone();
     only_one_child(move |child| {
         fs::write(path.join("cgroup.procs"), child.id().to_string()).unwrap();
-        Config { cgroup: Some(path), ..everything() }
+        CaptureConfig { cgroup: Some(path), ..everything() }
     });
 }
 
@@ -122,8 +122,8 @@ fn a_process_that_is_added_later_is_traced_from_then_on() {
     in_own_netns(|netns| {
         let listener = TcpListener::bind((V4, 0)).unwrap();
         let child = sending_child(listener.local_addr().unwrap().port());
-        let config = Config { ports: vec![1], ..everything() };
-        let mut capture = Capture::attach(&Config { pids: vec![Pid(1)], ..config }).unwrap();
+        let config = CaptureConfig { ports: vec![1], ..everything() };
+        let mut capture = Capture::attach(&CaptureConfig { pids: vec![Pid(1)], ..config }).unwrap();
         let mut seen = Seen::new(netns);
         // This process's tree is not init's only when it is not its child; so ask for the child.
         capture.add_pid(Pid(child.id())).unwrap();
@@ -143,7 +143,7 @@ fn a_process_that_is_not_there_cannot_be_added() {
 #[test]
 fn this_process_is_left_out_unless_asked_for() {
     in_own_netns(|netns| {
-        let mut capture = Capture::attach(&Config::default()).unwrap();
+        let mut capture = Capture::attach(&CaptureConfig::default()).unwrap();
         let mut seen = Seen::new(netns);
         let listener = TcpListener::bind((V4, 0)).unwrap();
         let child = sending_child(listener.local_addr().unwrap().port());

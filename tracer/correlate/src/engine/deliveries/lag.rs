@@ -1,7 +1,6 @@
 //! The account of who has not got what: each message adds to it, and a look from time to time brings it up to date.
 
 use super::super::conversations::Conversations;
-use super::outstanding::LATE;
 use super::under_way::{allowed_at, is_hindered};
 use super::{Context, Deliveries};
 use crate::breakdown::{ClientNames, Owner};
@@ -9,8 +8,9 @@ use crate::flow::FlowTable;
 use crate::ids::{Direction, LegKey};
 use crate::join::{Joined, NewLeg};
 use crate::lag::{Pair, Subscriber};
+use crate::limits::deliveries::LONGEST_USUAL_WAY;
 use wirelap_events::{FlowId, Nanos, TopicId};
-use wirelap_protocols::{Protocol, Topology};
+use wirelap_protocols::{MessageRouting, Protocol};
 
 /// Between two looks.
 const LOOK_INTERVAL: Nanos = Nanos::from_millis(500);
@@ -33,19 +33,19 @@ impl Deliveries {
         joined: Joined,
         c: &mut Context<'_>,
     ) {
-        if new.topology != Topology::Brokered || new.subject == 0 {
+        if new.message.topology != MessageRouting::Brokered || new.message.subject == 0 {
             return;
         }
-        match (joined, new.toward.is_server()) {
+        match (joined, new.reader.toward.is_server()) {
             (Joined::New, true) => {
-                let topic = (c.accounts.rows.root(new.row), new.subject);
+                let topic = (c.accounts.rows.root(new.message.row), new.message.subject);
                 let number = c.accounts.lag.published(topic, new.at);
                 self.messages.set_number(key, number);
             }
             // Others had it long ago, and it was forgotten.
             (Joined::Orphan, false) => {
-                let topic = (c.accounts.rows.root(new.row), new.subject);
-                c.accounts.lag.sent_late(new.way(), topic, new.topic, new.at);
+                let topic = (c.accounts.rows.root(new.message.row), new.message.subject);
+                c.accounts.lag.sent_late(new.way(), topic, new.message.topic, new.at);
             }
             (Joined::Leg | Joined::Copy, false) => self.note_passed_on(new, key, c),
             _ => {}
@@ -57,21 +57,21 @@ impl Deliveries {
         let message = self.messages.leg(key).and_then(|leg| self.messages.message(leg.message));
         let Some(message) = message else { return };
         let Some(number) = message.number else { return };
-        let topic = (c.accounts.rows.root(message.row), message.subject);
+        let topic = (c.accounts.rows.root(message.facts.row), message.facts.subject);
         let back = c.conversations.flows().flow(new.direction.back());
-        if let Some(said) = back.and_then(|back| back.unsubscribed) {
+        if let Some(said) = back.and_then(|back| back.control().unsubscribed) {
             let pair = (new.way().id(), topic.1);
-            c.accounts.lag.unsubscribed(pair, number, said + LATE, new.at);
+            c.accounts.lag.unsubscribed(pair, number, said + LONGEST_USUAL_WAY, new.at);
         }
-        let numbered = (message.topic, number);
+        let numbered = (message.facts.topic, number);
         if let Some(pair) = c.accounts.lag.sent(new.way(), topic, numbered, new.at) {
-            pair.gaps.read_in(new.group);
+            pair.gaps.read_in(new.reader.group);
             if let Some(dwell) = self.messages.dwell_alone(key) {
                 pair.had_dwell(dwell);
             }
         }
         if let Some(present) = new.present.filter(|present| present.is_handed_over) {
-            c.accounts.lag.took_over(new.way(), new.subject, present.since);
+            c.accounts.lag.took_over(new.way(), new.message.subject, present.since);
         }
     }
 
@@ -110,13 +110,17 @@ impl Deliveries {
 /// True if a subscriber gets no more of a topic, of which messages are unsent since some time: its connection is closed, or it has
 /// unsubscribed.
 fn has_left_topic(pair: &Pair, unsent_since: Option<Nanos>, flows: &FlowTable, now: Nanos) -> bool {
-    let Some(conversation) = flows.get(pair.direction).filter(|one| !one.closed) else {
+    let Some(conversation) = flows.get(pair.direction).filter(|one| !one.life.is_closed) else {
         return true;
     };
     let Some(since) = unsent_since else { return false };
     let back = conversation.flow(pair.direction.back().side);
     // What was published about when it unsubscribed, or later, may be of what it gets no more.
-    if back.unsubscribed.is_some_and(|said| pair.at <= said && said <= since + LATE) {
+    if back
+        .control()
+        .unsubscribed
+        .is_some_and(|said| pair.at <= said && said <= since + LONGEST_USUAL_WAY)
+    {
         return true;
     }
     // Whoever still gets messages has not unsubscribed, however old these are.
@@ -169,7 +173,7 @@ impl Context<'_> {
             };
             conversation.is_some_and(|conversation| {
                 // Who publishes itself may not want its own messages.
-                conversation.flow(pair.direction.back().side).messages == 0
+                conversation.flow(pair.direction.back().side).messages.count == 0
                     && conversation.protocol().is_some_and(is_told)
             })
         };
@@ -188,7 +192,7 @@ impl Context<'_> {
         let (table, shortfalls) = (&self.accounts.lag, &mut self.accounts.shortfalls);
         shortfalls.note_gone(table, |one| {
             let conversation = conversations.flows().get(one.direction);
-            if conversation.is_some_and(|conversation| !conversation.closed) {
+            if conversation.is_some_and(|conversation| !conversation.life.is_closed) {
                 return None;
             }
             conversations.closing_of((one.direction, one.pid))

@@ -17,9 +17,6 @@ use crate::marks::Marks;
 use crate::why::Whereabouts;
 use wirelap_events::Nanos;
 
-/// A younger message is on its way.
-pub const LATE: Nanos = Nanos::from_millis(1_000);
-
 /// Tells whether the bytes of a leg lie unread in a socket.
 pub type LiesUnread = fn(&Deliveries, &Flow, &LegState, Observed<'_>) -> bool;
 
@@ -81,5 +78,8 @@ impl Deliveries {
 
 /// True if the receiver of a flow has said that it reads nothing from it now.
 pub fn is_throttled(flow: &Flow, now: Nanos) -> bool {
-    flow.throttles.as_ref().is_some_and(|all| all.within(now, now + Nanos(1)) > Nanos(0))
+    flow.reader_pauses
+        .throttles
+        .as_ref()
+        .is_some_and(|all| all.within(now, now + Nanos(1)) > Nanos(0))
 }

@@ -1,31 +1,18 @@
 //! Messages that ought to have arrived by now: how many, where they are, and what those do that have them.
 
 use super::super::conversations::Conversations;
-use super::outstanding::{LATE, LiesUnread, Outstanding};
+use super::outstanding::{LiesUnread, Outstanding};
 use super::{Deliveries, Observed};
 use crate::flow::{Flow, FlowTable};
 use crate::join::LegState;
+use crate::limits::deliveries::{
+    GOES_ON, LONGEST_REBALANCE, LONGEST_USUAL_WAY, OVERDUE_FACTOR, READER_MEMORY,
+};
 use crate::rows::{Row, Rows};
 use crate::why::{Losses, Overdue, Whereabouts};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use wirelap_events::{GroupId, Nanos, Pid, Saturate, TaskId, Tid};
-
-/// Time for which a process that has read something is taken to go on reading.
-const READS_ON: Nanos = Nanos::from_millis(500);
-
-/// A message that is not so many times as old as a typical one gets is on its way, too.
-const TIMES_TYPICAL: u64 = 10;
-
-/// A publisher's messages go on if so many of them have.
-const MIN_FORWARDED: u64 = 10;
-
-/// A publisher's messages go on if so many of a hundred do.
-const MIN_FORWARDED_PERCENT: u64 = 90;
-
-/// A group gives what a member read to another member within this time: Kafka waits for a member for 45 s (`session.timeout.ms`), and then
-/// for all to join again.
-const HANDING_OVER: Nanos = Nanos::from_millis(60_000);
 
 /// A row's overdue messages at one process, in one place on one leg.
 type PlaceKey = (GroupId, Whereabouts, usize, Pid);
@@ -58,19 +45,24 @@ impl Deliveries {
         let mut found = BTreeMap::new();
         let mut limits: FxHashMap<GroupId, Nanos> = FxHashMap::default();
         let flows = seen.conversations.flows();
-        for one in self.outstanding(now - LATE, seen) {
+        for one in self.outstanding(now - LONGEST_USUAL_WAY, seen) {
             let Outstanding { message, leg, .. } = one;
-            let limit =
-                *limits.entry(message.row).or_insert_with(|| late_after(message.row, seen.rows));
-            let is_late = message.at + limit <= now && !message.is_warmup();
+            let limit = *limits
+                .entry(message.facts.row)
+                .or_insert_with(|| late_after(message.facts.row, seen.rows));
+            let is_late = message.at + limit <= now && !message.facts.is_warmup();
             let Some(flow) = flows.flow(leg.direction).filter(|_| is_late) else { continue };
             let Some(place) = self.place_of(&one, flow, lies_unread, seen) else { continue };
             if place == Whereabouts::Broker && !is_expected(flow, leg, flows) {
                 continue;
             }
             let end = if place == Whereabouts::Network { leg.sender() } else { leg.receiver() };
-            let key =
-                (message.row, place, self.messages.depth_of(leg), end.pid.unwrap_or_default());
+            let key = (
+                message.facts.row,
+                place,
+                self.messages.depth_of(leg),
+                end.pid.unwrap_or_default(),
+            );
             let sum = found.entry(key).or_insert((0_u64, message.at));
             sum.0.grow(1);
             sum.1 = sum.1.min(message.at);
@@ -89,12 +81,13 @@ impl Deliveries {
         if seen.conversations.has_closed_none() {
             return;
         }
-        for Outstanding { message, leg, goes_on } in self.outstanding(now - LATE, seen) {
-            let is_here = leg.was_read() && goes_on && seen.rows.root(message.row) == id;
-            if !is_here || message.is_warmup() {
+        for Outstanding { message, leg, goes_on } in self.outstanding(now - LONGEST_USUAL_WAY, seen)
+        {
+            let is_here = leg.was_read() && goes_on && seen.rows.root(message.facts.row) == id;
+            if !is_here || message.facts.is_warmup() {
                 continue;
             }
-            let reader = row.readers.before(message.subject, message.at);
+            let reader = row.readers.before(message.facts.subject, message.at);
             if let Some(departure) = reader.and_then(|reader| seen.conversations.departure(reader))
             {
                 losses.abandon(1, departure);
@@ -136,7 +129,7 @@ fn named_places(
 /// The age from which a message of a row is overdue.
 fn late_after(row: GroupId, rows: &Rows) -> Nanos {
     let typical = rows.get(row).map_or(0, |row| row.stats.one_way.quantile(0.5));
-    LATE.max(Nanos(typical.saturating_mul(TIMES_TYPICAL)))
+    LONGEST_USUAL_WAY.max(Nanos(typical.saturating_mul(OVERDUE_FACTOR)))
 }
 
 /// The place of messages that a broker has since some moment, if its readers ask for messages and none has since:
@@ -147,17 +140,17 @@ fn unasked(
     conversations: &Conversations,
 ) -> Option<(Whereabouts, Pid)> {
     let all = conversations.flows().iter().filter(|(_, c)| c.row.is_some_and(|(of, _)| of == row));
-    let asked = |flow: &Flow| Some((flow.request()?.at, flow.sender));
+    let asked = |flow: &Flow| Some((flow.control().last_request()?.at, flow.sender));
     let (mut last, mut gone) = (None, None);
     for (_, conversation) in all {
         let asked = conversation.flows.iter().filter_map(asked).max();
-        if conversation.closed && asked.is_some() {
-            gone = gone.max(Some(conversation.seen));
+        if conversation.life.is_closed && asked.is_some() {
+            gone = gone.max(Some(conversation.life.seen));
         }
         last = last.max(asked);
     }
     let (asked, sender) = last.filter(|&(asked, _)| asked < since)?;
-    if gone.is_some_and(|gone| gone + HANDING_OVER >= asked) {
+    if gone.is_some_and(|gone| gone + LONGEST_REBALANCE >= asked) {
         return Some((Whereabouts::Unasked, Pid(0)));
     }
     Some((Whereabouts::Unasked, conversations.sockets().pid(sender).unwrap_or_default()))
@@ -171,7 +164,7 @@ fn reading(mut pids: FxHashSet<Pid>, now: Nanos, conversations: &Conversations) 
     while !pids.is_empty()
         && let Some(flow) = flows.next()
     {
-        if flow.marks.last_read() + READS_ON > now
+        if flow.marks.last_read() + READER_MEMORY > now
             && let Some(pid) = conversations.sockets().pid(flow.receiver)
             && pids.remove(&pid)
         {
@@ -184,10 +177,12 @@ fn reading(mut pids: FxHashSet<Pid>, now: Nanos, conversations: &Conversations) 
 /// True if a publisher's message goes on: those before it did, to a subscriber that is still there, and none after it
 /// has yet. A broker that has passed on a later one is done with this one.
 fn is_expected(flow: &Flow, leg: &LegState, flows: &FlowTable) -> bool {
-    let before = flow.messages.saturating_sub(1);
-    let by = flow.forwarded_by.and_then(|by| flows.get(by));
-    flow.forwarded >= MIN_FORWARDED
-        && flow.forwarded.saturating_mul(100) >= before.saturating_mul(MIN_FORWARDED_PERCENT)
-        && leg.at > flow.forwarded_to
-        && by.is_some_and(|conversation| !conversation.closed)
+    let (least, percent) = GOES_ON;
+    let before = flow.messages.count.saturating_sub(1);
+    let forwarded = flow.messages.forwarded.as_deref().copied().unwrap_or_default();
+    let by = forwarded.by.and_then(|by| flows.get(by));
+    forwarded.count >= least
+        && forwarded.count.saturating_mul(100) >= before.saturating_mul(percent)
+        && leg.at > forwarded.newest_at
+        && by.is_some_and(|conversation| !conversation.life.is_closed)
 }

@@ -20,17 +20,21 @@ impl Deliveries {
         }
         let Some(leg) = self.messages.leg(key) else { return };
         let Some(message) = self.messages.message(leg.message) else { return };
-        let pair: PairKey = (leg.way().id(), message.subject);
+        let pair: PairKey = (leg.way().id(), message.facts.subject);
         let Some(conversation) = c.conversations.flows().get(leg.direction) else { return };
         let flow = conversation.flow(leg.direction.side);
         // What a queue holds, or has no room on the way, is for whoever reads it later.
         let is_backed_up = matches!(&flow.marks, Marks::Tcp(marks) if marks.is_backed_up());
         let keeps = conversation.protocol().is_some_and(Protocol::keeps_messages);
-        let subscribed = if keeps || flow.closed_window || is_backed_up {
+        let subscribed = if keeps || flow.reader_pauses.closed_window || is_backed_up {
             Nanos(0)
         } else {
             let back = conversation.flow(leg.direction.back().side);
-            if back.subscribed > Nanos(0) { back.subscribed } else { Nanos(u64::MAX) }
+            if back.control().subscribed > Nanos(0) {
+                back.control().subscribed
+            } else {
+                Nanos(u64::MAX)
+            }
         };
         let habit = c.accounts.lag.pair(pair).map(|pair| {
             // It may be another topic that it has subscribed to since.
@@ -60,7 +64,7 @@ impl Deliveries {
         let Some(direction) = self.messages.leg(first).map(|leg| leg.direction) else { return };
         let Some(flow) = flows.flow(direction) else { return };
         self.note_release(first, flows);
-        for &key in &flow.pending {
+        for &key in &flow.messages.pending {
             self.note_release(key, flows);
             if key == last {
                 return;

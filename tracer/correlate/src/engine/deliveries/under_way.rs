@@ -9,11 +9,12 @@
 //!                           8 9     not at the broker yet, which can send them to nobody
 //! ```
 
-use super::outstanding::{LATE, Outstanding, is_throttled};
+use super::outstanding::{Outstanding, is_throttled};
 use super::{Deliveries, Observed};
 use crate::flow::Flow;
 use crate::ids::Direction;
 use crate::lag::{Lag, LagHolder, LagTable, Pair, PairKey, TopicKey};
+use crate::limits::deliveries::LONGEST_USUAL_WAY;
 use crate::marks::Marks;
 use crate::why::Whereabouts;
 use rustc_hash::FxHashMap;
@@ -86,7 +87,8 @@ impl Deliveries {
         let now = seen.coverage.now();
         for one in self.outstanding(now, seen) {
             let Outstanding { message, leg, goes_on } = one;
-            let is_counted = if goes_on { message.number.is_some() } else { !message.is_warmup() };
+            let is_counted =
+                if goes_on { message.number.is_some() } else { !message.facts.is_warmup() };
             let Some(flow) = seen.conversations.flows().flow(leg.direction) else { continue };
             if !is_counted || leg.was_read() && !goes_on {
                 continue;
@@ -94,22 +96,22 @@ impl Deliveries {
             let place = self
                 .place_of(&one, flow, Deliveries::lies_unread, seen)
                 .or_else(|| self.is_leaving_host(flow, leg).then_some(Whereabouts::Network));
-            let group = || seen.rows.root(message.row);
+            let group = || seen.rows.root(message.facts.row);
             if goes_on {
                 // A broker may keep what it has read before it notices that it lacks memory.
                 let is_throttled = is_throttled(flow, now);
                 let is_there = place.is_none_or(|place| place == Whereabouts::Broker);
                 if is_throttled || !is_there {
-                    let sum = sums.to_brokers.entry((group(), message.subject)).or_default();
+                    let sum = sums.to_brokers.entry((group(), message.facts.subject)).or_default();
                     sum.is_throttled |= is_throttled;
                     sum.messages.grow(u64::from(!is_there));
                 }
             } else if let Some(place) = place {
-                let key = (leg.way().id(), message.subject);
+                let key = (leg.way().id(), message.facts.subject);
                 let sum = sums.to_subscribers.entry(key).or_insert_with(|| SentMessages {
                     direction: leg.direction,
                     group: group(),
-                    topic: message.topic,
+                    topic: message.facts.topic,
                     in_network: Pile::default(),
                     unread: Pile::default(),
                 });
@@ -151,13 +153,14 @@ impl UnderWay {
         let (in_network, unread) =
             sent.map(|sent| (sent.in_network, sent.unread)).unwrap_or_default();
         let published = [unsent_since, in_network.published, unread.published];
-        let oldest = published.into_iter().flatten().min().filter(|at| *at + LATE <= now)?;
+        let oldest =
+            published.into_iter().flatten().min().filter(|at| *at + LONGEST_USUAL_WAY <= now)?;
         let direction = pair.map(|pair| pair.direction).or(sent.map(|sent| sent.direction))?;
         let conversation = seen
             .conversations
             .flows()
             .get(direction)
-            .filter(|conversation| !conversation.closed)?;
+            .filter(|conversation| !conversation.life.is_closed)?;
         let flow = conversation.flow(direction.side);
         // The one nearest to the subscriber counts: it holds up the rest, too.
         let holder = if unread.is_held(now) {
@@ -166,7 +169,7 @@ impl UnderWay {
             holder_on_the_way(flow)
         } else {
             // Others are on their way, after whatever held them up.
-            let since = unsent_since.filter(|since| *since + LATE <= now)?;
+            let since = unsent_since.filter(|since| *since + LONGEST_USUAL_WAY <= now)?;
             // A broker that lacks memory keeps what it has just read, whatever the subscriber lets it send.
             if not_at_broker.is_throttled && !is_hindered(flow) {
                 LagHolder::Broker
@@ -194,7 +197,11 @@ impl UnderWay {
 /// The holder of messages on the way: a network carries nothing to a socket that has no room.
 fn holder_on_the_way(flow: &Flow) -> LagHolder {
     let is_full = matches!(&flow.marks, Marks::Tcp(marks) if marks.fills_window());
-    if flow.closed_window || is_full { LagHolder::Subscriber } else { LagHolder::Network }
+    if flow.reader_pauses.closed_window || is_full {
+        LagHolder::Subscriber
+    } else {
+        LagHolder::Network
+    }
 }
 
 /// The holder of messages that the broker has not sent: it cannot send what has no room on the way, or what was not
@@ -208,8 +215,9 @@ fn holder_of_unsent(
         return holder_on_the_way(flow);
     }
     // Who was answered, if with nothing, has to ask again, and for this topic.
-    let is_left_out = || back.unasked_topics.as_ref().is_some_and(|all| all.contains(topic));
-    if back.request().is_some_and(|request| request.is_answered) || is_left_out() {
+    let is_left_out =
+        || back.control().unasked_topics.as_ref().is_some_and(|all| all.contains(topic));
+    if back.control().last_request().is_some_and(|request| request.is_answered) || is_left_out() {
         return LagHolder::Subscriber;
     }
     let last = pair.map(|pair| pair.at);
@@ -225,11 +233,13 @@ fn holder_of_unsent(
 /// True if a subscriber that acknowledges let the broker send more for most of some time. From the `last` message on it counts as
 /// letting it send nothing, unless it has made room since then.
 fn lets_broker_send(back: &Flow, last: Option<Nanos>, (since, now): (Nanos, Nanos)) -> bool {
-    let Some(rooms) = back.rooms.as_ref().filter(|_| back.request().is_none()) else {
+    let Some(permits) =
+        back.control().permits.as_ref().filter(|_| back.control().last_request().is_none())
+    else {
         return false;
     };
-    let full = rooms.full_within(since, now, |end| back.arrived(end));
-    let last = last.filter(|last| rooms.last().is_none_or(|made| made <= *last));
+    let full = permits.full_within(since, now, |end| back.arrived(end));
+    let last = last.filter(|last| permits.last().is_none_or(|made| made <= *last));
     let full = full + last.map_or(Nanos(0), |last| now - last.max(since).min(now));
     Nanos(full.0.saturating_mul(2)) < now - since
 }
@@ -242,5 +252,9 @@ pub fn is_hindered(flow: &Flow) -> bool {
 /// Time at which the subscriber let the broker send the last time, where it has to: it asked for messages, or else acknowledged
 /// some. A subscriber that asks gets no more for an acknowledgement.
 pub fn allowed_at(back: &Flow) -> Option<Nanos> {
-    back.request().map(|request| request.at).or(back.rooms.as_ref()?.last())
+    back.control().last_request().map(|request| request.at).or(back
+        .control()
+        .permits
+        .as_ref()?
+        .last())
 }

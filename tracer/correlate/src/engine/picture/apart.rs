@@ -7,7 +7,7 @@ use crate::view::Group;
 /// The mark that tells brokers of one name apart, the most telling first. Each is tried only for names that are still
 /// the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum BrokerMark {
     /// The container that it runs in.
     Container,
     Port,
@@ -19,7 +19,9 @@ enum Mark {
 impl Picture<'_> {
     /// Rows of several brokers of one name get more into the name.
     pub(super) fn tell_brokers_apart(&self, groups: &mut [Group]) {
-        for mark in [Mark::Container, Mark::Port, Mark::Namespace, Mark::Process] {
+        for mark in
+            [BrokerMark::Container, BrokerMark::Port, BrokerMark::Namespace, BrokerMark::Process]
+        {
             let names: Vec<_> = groups
                 .iter()
                 .map(|group| (group.middleware.clone(), group.broker.clone()))
@@ -29,7 +31,7 @@ impl Picture<'_> {
             for (index, group) in groups.iter_mut().enumerate() {
                 let same = || (0..names.len()).filter(|&other| names[other] == names[index]);
                 // Ports and processes are worth knowing even where they are the same, or not known, for some.
-                let is_worth_it = matches!(mark, Mark::Port | Mark::Process)
+                let is_worth_it = matches!(mark, BrokerMark::Port | BrokerMark::Process)
                     || same().any(|other| marks[other] != marks[index]);
                 if let (Some(broker), Some(mark)) = (&mut group.broker, &marks[index])
                     && same().count() > 1
@@ -54,7 +56,7 @@ impl Picture<'_> {
         for (group, name) in groups.iter_mut().zip(&names) {
             let same = names.iter().filter(|other| *other == name).count();
             if name.is_some() && same > 1 {
-                let domain = self.accounts.rows.get(group.id).and_then(|row| row.domain);
+                let domain = self.accounts.rows.get(group.id).and_then(|row| row.name.domain);
                 group.broker = domain
                     .map(|domain| format!("domain {domain}"))
                     .or_else(|| group.endpoint.map(|endpoint| endpoint.to_string()));
@@ -64,13 +66,13 @@ impl Picture<'_> {
 
     /// The mark that would be added to the name of a row's broker; `None` if it is not known, or the caller has named
     /// the row.
-    fn mark_of(&self, group: &Group, mark: Mark) -> Option<String> {
+    fn mark_of(&self, group: &Group, mark: BrokerMark) -> Option<String> {
         let row = self.accounts.rows.get(group.id).filter(|row| !row.has_told_name())?;
         match mark {
-            Mark::Container => self.container_mark(row),
-            Mark::Port => group.endpoint.map(|endpoint| format!(":{}", endpoint.port())),
-            Mark::Namespace => self.namespace_mark(row),
-            Mark::Process => row.server.map(|pid| format!(" (pid {})", pid.0)),
+            BrokerMark::Container => self.container_mark(row),
+            BrokerMark::Port => group.endpoint.map(|endpoint| format!(":{}", endpoint.port())),
+            BrokerMark::Namespace => self.namespace_mark(row),
+            BrokerMark::Process => row.server.map(|pid| format!(" (pid {})", pid.0)),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use super::Picture;
 use crate::breakdown::{
-    Breakdown, BreakdownRow, BreakdownTable, Dimension, MutedExtent, NONE, RowFigure, RowFigures,
-    RowKey, UNKNOWN, has_text,
+    Breakdown, BreakdownRow, BreakdownTable, Dimension, DimensionNumbers, MutedExtent, NONE,
+    RowFigure, RowFigures, UNKNOWN, has_text,
 };
 use crate::view::Group;
 use std::cmp::Reverse;
@@ -14,21 +14,22 @@ use wirelap_events::{GroupId, Nanos, Pid, TopicId};
 const LISTED: usize = 256;
 
 /// A row of the table.
-type Row<'t> = (&'t RowKey, &'t RowFigures);
+type TableRow<'t> = (&'t DimensionNumbers, &'t RowFigures);
 
 impl Picture<'_> {
     /// The rows that the user asked for: at the end all that are kept, and before those that are the first in the order.
     pub(super) fn breakdown(&self, groups: &[Group], since: Nanos) -> Option<Breakdown> {
         let table = self.accounts.breakdown.as_deref()?;
         let query = &self.accounts.query;
-        let mut rows: Vec<Row<'_>> =
+        let mut rows: Vec<TableRow<'_>> =
             table.rows.iter().filter(|(_, row)| row.messages() > 0).collect();
         let at_end = self.overdue_at_end.is_some();
         let (listed, text) = if at_end { (rows.len(), "") } else { (LISTED, query.text.as_str()) };
         let lower = text.to_lowercase();
-        let is_wanted =
-            |row: &Row<'_>| lower.is_empty() || has_text(&self.names(table, groups, row.0), &lower);
-        let mut unlisted: Vec<Row<'_>> = rows.extract_if(.., |row| !is_wanted(row)).collect();
+        let is_wanted = |row: &TableRow<'_>| {
+            lower.is_empty() || has_text(&self.names(table, groups, row.0), &lower)
+        };
+        let mut unlisted: Vec<TableRow<'_>> = rows.extract_if(.., |row| !is_wanted(row)).collect();
         unlisted.extend(first(&mut rows, query.order, listed));
         let mut rest = table.rest.clone();
         for (_, row) in &unlisted {
@@ -54,7 +55,12 @@ impl Picture<'_> {
         })
     }
 
-    fn names(&self, table: &BreakdownTable, groups: &[Group], key: &RowKey) -> Vec<Option<String>> {
+    fn names(
+        &self,
+        table: &BreakdownTable,
+        groups: &[Group],
+        key: &DimensionNumbers,
+    ) -> Vec<Option<String>> {
         let numbers = table.by.iter().zip(key);
         numbers.map(|(&by, &number)| self.name(table, groups, by, number)).collect()
     }
@@ -85,7 +91,9 @@ impl Picture<'_> {
                 let index = usize::try_from(number).unwrap_or(usize::MAX);
                 table.hosts.get(index).map(ToString::to_string)
             }
-            Dimension::Protocol => Some(self.accounts.rows.get(GroupId(id))?.middleware.clone()),
+            Dimension::Protocol => {
+                Some(self.accounts.rows.get(GroupId(id))?.name.middleware.clone())
+            }
             Dimension::Broker => {
                 let group = self.accounts.rows.root(GroupId(id));
                 let group = groups.iter().find(|one| one.id == group)?;
@@ -110,12 +118,12 @@ impl Picture<'_> {
 }
 
 /// Leaves the first `listed` rows of the order, and takes out the others. Rows that are equal in the order are in that of their messages.
-fn first<'t>(rows: &mut Vec<Row<'t>>, order: RowFigure, listed: usize) -> Vec<Row<'t>> {
+fn first<'t>(rows: &mut Vec<TableRow<'t>>, order: RowFigure, listed: usize) -> Vec<TableRow<'t>> {
     if rows.len() <= listed {
         return Vec::new();
     }
     // A quantile takes longer to find than to compare.
-    let mut ranked: Vec<(Reverse<(u64, u64)>, Row<'t>)> =
+    let mut ranked: Vec<(Reverse<(u64, u64)>, TableRow<'t>)> =
         rows.drain(..).map(|row| (Reverse((rank(order, row.1), row.1.messages())), row)).collect();
     ranked.sort_unstable_by(|a, b| (a.0, a.1.0).cmp(&(b.0, b.1.0)));
     let others = ranked.split_off(listed);

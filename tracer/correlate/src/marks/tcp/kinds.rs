@@ -2,7 +2,7 @@
 
 use super::super::layers::{Layers, Spanned};
 use crate::threads::Chain;
-use wirelap_events::{ByteRange, DroppedPacket, Nanos, Offset, RoundTrip, TaskId, TxState};
+use wirelap_events::{AckRoundTrip, ByteRange, DroppedPacket, Nanos, Offset, TaskId, TxState};
 
 #[derive(Clone, Copy, Debug)]
 pub struct SendMark {
@@ -13,7 +13,7 @@ pub struct SendMark {
     /// A loss had made the congestion window smaller.
     pub shrunk: bool,
     /// The last round trip before the send.
-    pub trip: Option<RoundTrip>,
+    pub trip: Option<AckRoundTrip>,
     /// Since when its bytes had been tried to be written, if the socket had taken nothing of them before.
     pub refused: Option<Nanos>,
     /// Time for which bytes that had been refused waited for room in the socket, of this send and all before it.

@@ -1,18 +1,15 @@
 //! Queues that bytes wait in after they have left their socket: before a device of this host, and on the path.
 
+use crate::limits::SECOND;
 use std::collections::VecDeque;
-use wirelap_events::{LinkQueue, Nanos, RoundTrip};
-
-/// A packet that is in the qdisc for so long has a queue before it, and so has one whose acknowledgement comes so much later than the
-/// shortest one.
-pub const BACKED_UP: Nanos = Nanos::from_millis(1);
+use wirelap_events::{AckRoundTrip, LinkQueue, Nanos};
 
 /// The most times that are kept of each place: that of a link which is always busy is one.
 const SPANS: usize = 64;
 
 /// A time in which there was a queue.
 #[derive(Clone, Copy, Debug)]
-pub struct Span {
+pub struct QueueSpan {
     pub from: Nanos,
     pub to: Nanos,
     /// The longest time that bytes took, and the shortest one of a round trip.
@@ -25,11 +22,11 @@ pub struct Span {
 
 /// The last times in which there was a queue in one place, in order.
 #[derive(Debug, Default)]
-pub struct Spans(VecDeque<Span>);
+pub struct QueueSpans(VecDeque<QueueSpan>);
 
-impl Spans {
+impl QueueSpans {
     /// Adds what was seen of a queue: one that began before the last one ended is the same.
-    pub fn add(&mut self, seen: Span) {
+    pub fn add(&mut self, seen: QueueSpan) {
         match self.0.back_mut() {
             Some(last) if seen.from <= last.to => {
                 // What came through before the last one ended is counted there.
@@ -51,7 +48,7 @@ impl Spans {
     }
 
     /// Adds a packet that has left a device's queue: all of it came through since the one before it left.
-    pub fn add_packet(&mut self, mut packet: Span) {
+    pub fn add_packet(&mut self, mut packet: QueueSpan) {
         if let Some(last) = self.0.back_mut().filter(|last| packet.from <= last.to) {
             packet.time = packet.to - last.to;
             if packet.time == Nanos(0) {
@@ -68,7 +65,7 @@ impl Spans {
             to: span.to,
             longest: span.longest,
             least: span.least,
-            rate: part(span.bytes, Nanos::from_millis(1_000), span.time),
+            rate: part(span.bytes, SECOND, span.time),
         });
         let longest = within.max_by_key(|queue| queue.within(from, to));
         longest.filter(|queue| queue.within(from, to) > Nanos(0))
@@ -85,8 +82,8 @@ fn part(bytes: u64, time: Nanos, whole: Nanos) -> u64 {
 /// The queues of one direction.
 #[derive(Debug, Default)]
 pub struct Queues {
-    pub device: Spans,
-    pub path: Spans,
+    pub device: QueueSpans,
+    pub path: QueueSpans,
 }
 
 /// The packets of one direction that the receiver's socket got last.
@@ -98,19 +95,19 @@ pub struct Arrivals {
     pub queued: usize,
 }
 
-/// How long the acknowledgements of one direction take.
+/// The round-trip times of the acknowledgements of one direction.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct RoundTrips {
-    last: Option<RoundTrip>,
+pub struct AckRoundTrips {
+    last: Option<AckRoundTrip>,
     /// The shortest one of bytes that left when no others were under way.
     alone: Option<Nanos>,
     /// The shortest one that TCP itself has measured, which may have been before anything was seen.
     measured: Option<Nanos>,
 }
 
-impl RoundTrips {
+impl AckRoundTrips {
     /// The last one.
-    pub fn last(self) -> Option<RoundTrip> {
+    pub fn last(self) -> Option<AckRoundTrip> {
         self.last
     }
 
@@ -125,14 +122,14 @@ impl RoundTrips {
     }
 
     /// Another one, of bytes that left when others were under way or not.
-    pub fn add(&mut self, time: Nanos, is_alone: bool) -> RoundTrip {
+    pub fn add(&mut self, time: Nanos, is_alone: bool) -> AckRoundTrip {
         if is_alone {
             self.alone = Some(self.alone.map_or(time, |known| known.min(time)));
         }
         let least = self.last.map_or(time, |known| known.least.min(time));
         let least = self.measured.map_or(least, |measured| measured.min(least));
-        let is_without_queue = self.alone.is_some_and(|alone| RoundTrip::is_about(alone, least));
-        *self.last.insert(RoundTrip { time, least, is_without_queue })
+        let is_without_queue = self.alone.is_some_and(|alone| AckRoundTrip::is_about(alone, least));
+        *self.last.insert(AckRoundTrip { time, least, is_without_queue })
     }
 }
 
@@ -142,10 +139,10 @@ mod tests {
 
     #[test]
     fn its_memory_is_bounded() {
-        let mut spans = Spans::default();
+        let mut spans = QueueSpans::default();
         for number in 0..1_000 {
             let (from, to) = (Nanos::from_micros(number * 10), Nanos::from_micros(number * 10 + 5));
-            let span = Span {
+            let span = QueueSpan {
                 from,
                 to,
                 longest: Nanos::from_micros(5),

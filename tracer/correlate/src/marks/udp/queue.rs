@@ -1,6 +1,6 @@
 //! The place of a datagram at some time: in its memory, and in its socket's queue.
 
-use super::{Datagram, MemoryUse, Receipt, UdpMarks};
+use super::{Datagram, DatagramReceipt, MemoryUse, UdpMarks};
 use wirelap_events::{Nanos, Packet, PacketHook, SocketId};
 
 impl UdpMarks {
@@ -28,7 +28,8 @@ impl UdpMarks {
     /// True if a read of `len` bytes at `socket` can have taken datagram `number`: it was not read there yet, and is not
     /// shorter.
     pub fn can_be_read(&self, number: u64, socket: SocketId, len: u32) -> bool {
-        let is_read = |receipt: &Receipt| receipt.socket == socket && receipt.read.is_some();
+        let is_read =
+            |receipt: &DatagramReceipt| receipt.socket == socket && receipt.read.is_some();
         self.get(number)
             .is_some_and(|datagram| datagram.rx.is_some() && datagram.range.len() >= u64::from(len))
             && !self.receipts_of(number).any(is_read)

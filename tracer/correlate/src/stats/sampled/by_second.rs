@@ -10,7 +10,7 @@ const KEPT: u64 = HISTORY_SECONDS as u64 + 1;
 
 /// The messages that are known of a second, and how much of it was observed.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct KnownSecond {
     messages: f64,
     seconds: f64,
 }
@@ -21,7 +21,7 @@ pub struct RatesBySecond {
     /// The last one, in seconds of the clock.
     last: u64,
     /// The last one is at the end.
-    seconds: VecDeque<Known>,
+    seconds: VecDeque<KnownSecond>,
 }
 
 impl RatesBySecond {
@@ -46,14 +46,14 @@ impl RatesBySecond {
 
     fn go_on_to(&mut self, second: u64) {
         if self.seconds.is_empty() {
-            self.seconds.extend((0..KEPT).map(|_| Known::default()));
+            self.seconds.extend((0..KEPT).map(|_| KnownSecond::default()));
             self.last = second;
         }
         let passed = second.saturating_sub(self.last);
         self.last.grow(passed);
         for _ in 0..passed.min(KEPT) {
             self.seconds.pop_front();
-            self.seconds.push_back(Known::default());
+            self.seconds.push_back(KnownSecond::default());
         }
     }
 

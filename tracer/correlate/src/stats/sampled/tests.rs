@@ -176,7 +176,7 @@ fn what_was_observed_whole_is_exact() {
     assert!((found.msg_per_s - 999.5).abs() < 0.01 && found.error == 0.0, "{found:?}");
 }
 
-/// What came since the last window is not known: with traffic that ended in between, the rate of the whole time is too high.
+/// Messages since the last window are not counted: with traffic that ended in between, the rate of the whole time is too high.
 #[test]
 fn traffic_that_ended_after_the_last_window_is_within_what_is_said() {
     let (mut pauses, mut stats) = (Pauses::default(), RowStats::new());

@@ -19,15 +19,15 @@ fn locked(left: u64, woken: u64, running: u64, pid: u32, by: u32) -> (Nanos, Wak
     (at, Wake { sleep: SleepCall::Lock, waker, waker_comm, from_irq: by == 0, ..wake })
 }
 
-fn history(wakes: &[(Nanos, Wake)]) -> History {
-    let mut history = History::default();
+fn history(wakes: &[(Nanos, Wake)]) -> ThreadHistory {
+    let mut history = ThreadHistory::default();
     for (at, wake) in wakes {
         history.runs(*at, wake);
     }
     history
 }
 
-fn between(history: &History, from: u64, to: u64) -> Option<(u64, u64)> {
+fn between(history: &ThreadHistory, from: u64, to: u64) -> Option<(u64, u64)> {
     history.between(Nanos(from), Nanos(to)).map(|rested| (rested.asleep.0, rested.waited.0))
 }
 
@@ -60,7 +60,7 @@ fn nothing_is_claimed_of_what_was_missed() {
 
 #[test]
 fn what_is_long_past_is_coarse_but_not_forgotten() {
-    let mut history = History::default();
+    let mut history = ThreadHistory::default();
     // Of each 100 it sleeps 20, waits 30 and runs 50.
     for round in 0..10_000 {
         let at = round * 100;
@@ -79,7 +79,7 @@ fn what_is_long_past_is_coarse_but_not_forgotten() {
 
 #[test]
 fn a_busy_thread_is_known_exactly_for_as_long_as_its_messages_are_held() {
-    let mut history = History::default();
+    let mut history = ThreadHistory::default();
     // Each 100 µs: it sleeps 60, waits 10 and runs 30. Once it waits 10 ms.
     for round in 0..10_000_u64 {
         let at = round * 100_000 + if round > 9_000 { 10_000_000 } else { 0 };
@@ -92,7 +92,7 @@ fn a_busy_thread_is_known_exactly_for_as_long_as_its_messages_are_held() {
     assert_eq!(between(&history, 899_970_000, 900_000_000), Some((0, 0)));
     assert_eq!(between(&history, 901_000_000, 910_000_000), Some((0, 9_000_000)));
     // One that seldom runs keeps few.
-    let mut seldom = History::default();
+    let mut seldom = ThreadHistory::default();
     for round in 0..1_000_u64 {
         let at = round * 10_000_000;
         let (at, wake) = wake(at, at + 60_000, at + 70_000);

@@ -1,13 +1,13 @@
 //! The verdict on how far a row's figures can be trusted: from counts, by fixed limits, with its
 //! reasons.
 //!
-//! The limits and why they are what they are: `docs/decisions/0021-when-a-row-is-not-to-be-trusted.md`.
+//! The limits and why they are what they are: `docs/decisions/joining.md`, "When a row is not to be trusted".
 
 mod doubts;
 mod facts;
-mod limits;
 mod reliability;
 
+pub use crate::limits::trust::WHOLE_TIME;
 pub use doubts::doubts;
-pub use facts::{TrustFacts, WHOLE_TIME};
+pub use facts::{FileFacts, TrustFacts};
 pub use reliability::{Doubt, DoubtReason, Reliability, reliability};

@@ -5,7 +5,7 @@ use wirelap_events::human::percent;
 use wirelap_report::human;
 
 /// A quantity of a `T`: a process in a repetition, or at a time.
-pub struct Measure<T> {
+pub struct ProcessMeasure<T> {
     /// The part of the chart's id.
     pub id: &'static str,
     /// The name in captions.
@@ -21,10 +21,10 @@ pub struct Measure<T> {
     format: fn(f64) -> String,
 }
 
-impl<T> Measure<T> {
+impl<T> ProcessMeasure<T> {
     /// The share of a CPU.
-    pub fn cpu(of: fn(&T) -> Option<f64>) -> Measure<T> {
-        Measure {
+    pub fn cpu(of: fn(&T) -> Option<f64>) -> ProcessMeasure<T> {
+        ProcessMeasure {
             id: "cpu",
             name: "CPU share",
             axis: "CPU share",
@@ -36,8 +36,8 @@ impl<T> Measure<T> {
     }
 
     /// The resident memory in bytes.
-    pub fn memory(of: fn(&T) -> Option<f64>) -> Measure<T> {
-        Measure {
+    pub fn memory(of: fn(&T) -> Option<f64>) -> ProcessMeasure<T> {
+        ProcessMeasure {
             id: "memory",
             name: "resident memory",
             axis: "resident memory, MiB",

@@ -1,11 +1,11 @@
 //! CPU time and memory of the processes in the course of one repetition.
 
-use super::measure::Measure;
+use super::measure::ProcessMeasure;
 use super::numbered::numbered;
 use crate::chart::axis::Axis;
 use crate::chart::frame::{Caption, figure};
 use crate::chart::look::Look;
-use crate::chart::plot::{BOTTOM, Joined, LEFT, Line, Plot, RIGHT, TOP};
+use crate::chart::plot::{BOTTOM, LEFT, LineJoin, Plot, PlotLine, RIGHT, TOP};
 use crate::chart::scale::Scale;
 use crate::subject::Subject;
 use crate::tables::Table;
@@ -25,8 +25,8 @@ pub fn content(subject: &Subject<'_>) -> Option<Markup> {
         .find(|one| one.processes.iter().any(|process| process.over_time.len() >= FEWEST))?;
     let processes = numbered(&repetition.processes);
     let measures = [
-        Measure::cpu(|point: &UsageAt| Some(point.cpu_share)),
-        Measure::memory(|point: &UsageAt| Some(point.rss_bytes as f64)),
+        ProcessMeasure::cpu(|point: &UsageAt| Some(point.cpu_share)),
+        ProcessMeasure::memory(|point: &UsageAt| Some(point.rss_bytes as f64)),
     ];
     let charts = measures.map(|measure| chart(subject, repetition.number, &processes, &measure));
     Some(html! { div class="figures" { @for chart in charts { (chart) } } })
@@ -36,7 +36,7 @@ fn chart(
     subject: &Subject<'_>,
     repetition: u32,
     processes: &[(String, &ProcessUse)],
-    measure: &Measure<UsageAt>,
+    measure: &ProcessMeasure<UsageAt>,
 ) -> Markup {
     let all = || processes.iter().flat_map(|(_, process)| &process.over_time);
     let zero = std::iter::once(0.0);
@@ -75,16 +75,16 @@ fn chart(
 fn line(
     number: usize,
     (role, process): &(String, &ProcessUse),
-    measure: &Measure<UsageAt>,
-) -> Line {
+    measure: &ProcessMeasure<UsageAt>,
+) -> PlotLine {
     let point = |point: &UsageAt| Some((point.at_s, measure.on_axis(point)?));
     let points = process.over_time.iter().filter_map(point);
-    Line {
+    PlotLine {
         name: role.clone(),
         look: Look::of(number),
         dash: None,
         has_markers: false,
-        joined: Joined::Straight,
+        joined: LineJoin::Straight,
         points: points.collect(),
     }
 }
@@ -93,7 +93,7 @@ fn line(
 fn table(
     caption: &Caption,
     processes: &[(String, &ProcessUse)],
-    measure: &Measure<UsageAt>,
+    measure: &ProcessMeasure<UsageAt>,
 ) -> Table {
     let longest = processes.iter().map(|(_, process)| process.over_time.len()).max().unwrap_or(0);
     let row = |number: usize| {

@@ -1,12 +1,12 @@
 //! MQTT brokers with many clients: the published suite beside our results of the same scenarios.
 
-use crate::published::mqtt::{Figures, MqttStudy, qos_of};
+use crate::published::mqtt::{MqttStudy, PublishedFigures, qos_of};
 use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
 use crate::write::{list, time};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
-use wirelap_report::{Distribution, RunResult, human};
+use wirelap_report::{DistributionSummary, RunResult, human};
 
 const HEADINGS: [&str; 8] =
     ["figures", "mean", "p50", "p90", "p99", "messages/s", "broker CPU, cores", "broker memory"];
@@ -79,7 +79,7 @@ fn rows(study: &MqttStudy, scenario: &str, subjects: &[&Subject<'_>]) -> Vec<Vec
     theirs.chain(subjects.iter().map(|subject| measured(subject))).collect()
 }
 
-fn published(broker: &str, figures: &Figures) -> Vec<String> {
+fn published(broker: &str, figures: &PublishedFigures) -> Vec<String> {
     let ms = |ms: Option<f64>| ms.map_or_else(none, |ms| time(ms * 1e6));
     vec![
         format!("{broker}, published"),
@@ -102,7 +102,7 @@ fn measured(subject: &Subject<'_>) -> Vec<String> {
         let throughput = result.throughput;
         (result.latency.one_way_ns, throughput.is_known().then_some(throughput.msg_per_s))
     };
-    let Distribution { p50, p90, p99, .. } = times;
+    let DistributionSummary { p50, p90, p99, .. } = times;
     let known = |ns: u64| human::time_ns((times.count > 0).then_some(ns));
     vec![
         format!("{}, measured", subject.name),

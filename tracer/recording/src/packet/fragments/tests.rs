@@ -23,8 +23,8 @@ fn add(
     Some(whole.bytes[20..].to_vec())
 }
 
-fn incomplete(with_ports: u64, without_ports: u64) -> Incomplete {
-    Incomplete { with_ports, without_ports }
+fn incomplete(with_ports: u64, without_ports: u64) -> IncompleteDatagrams {
+    IncompleteDatagrams { with_ports, without_ports }
 }
 
 #[test]

@@ -11,8 +11,8 @@ use wirelap_correlate::{
 };
 use wirelap_events::{Comm, Nanos, Pid, Segment, TaskId, Tid, TraceDetail, TxState};
 use wirelap_report::{
-    Distribution, Messages, Pacing, Process, RttHalf, RunKind, RunReport, RunResult, SegmentRow,
-    Why,
+    DistributionSummary, MessageCounts, Pacing, ReportedProcess, ReportedWhy, RttHalf, RunKind,
+    RunReport, RunResult, SegmentRow,
 };
 
 /// All of them, named.
@@ -143,13 +143,13 @@ fn contended() -> RunReport {
     let result = RunResult {
         middleware: "mqtt".into(),
         broker: Some("mosquitto".into()),
-        messages: Messages {
+        messages: MessageCounts {
             sent: 4_230,
             delivered: 4_221,
             matched: 4_210,
             uncovered: 11,
             duplicates: 12,
-            ..Messages::default()
+            ..MessageCounts::default()
         },
         processes: vec![
             process("publisher", 70, "sensor-gateway"),
@@ -286,10 +286,10 @@ fn never_delivered() -> RunReport {
     };
     let result = RunResult {
         middleware: "dds".into(),
-        messages: Messages { sent: 1, ..Messages::default() },
+        messages: MessageCounts { sent: 1, ..MessageCounts::default() },
         latency: wirelap_report::Latency::default(),
         segments: vec![],
-        overhead: wirelap_report::Overhead::default(),
+        overhead: wirelap_report::ReportedOverhead::default(),
         processes: vec![],
         ground_truth: None,
         ..tcp()
@@ -309,7 +309,8 @@ fn few() -> RunReport {
         ..seen::Why::default()
     };
     let mut result = explained(tcp(), &why);
-    result.messages = Messages { sent: 50, delivered: 50, matched: 50, ..Messages::default() };
+    result.messages =
+        MessageCounts { sent: 50, delivered: 50, matched: 50, ..MessageCounts::default() };
     result.ground_truth = None;
     of(vec![result])
 }
@@ -320,7 +321,7 @@ fn untraced() -> RunReport {
         middleware: "ping".into(),
         payload_bytes: 64,
         untraced: true,
-        messages: Messages { sent: 1_000, delivered: 999, ..Messages::default() },
+        messages: MessageCounts { sent: 1_000, delivered: 999, ..MessageCounts::default() },
         ..RunResult::default()
     };
     ping.latency.rtt_half_ns = Some(RttHalf { trimmed_p50: 5_100, ..RttHalf::default() });
@@ -335,7 +336,7 @@ fn of(results: Vec<RunResult>) -> RunReport {
 }
 
 fn explained(result: RunResult, why: &seen::Why) -> RunResult {
-    RunResult { why: Why::of(why, &result.processes), ..result }
+    RunResult { why: ReportedWhy::of(why, &result.processes), ..result }
 }
 
 fn slower(p50: u64, legs: u8) -> RunResult {
@@ -343,7 +344,7 @@ fn slower(p50: u64, legs: u8) -> RunResult {
     let segment =
         |leg| SegmentRow { leg, share: 1.0 / f64::from(legs), ..result.segments[0].clone() };
     result.segments = (1..=legs).map(segment).collect();
-    result.latency.one_way_ns = Distribution {
+    result.latency.one_way_ns = DistributionSummary {
         count: 2_000,
         min: p50 / 2,
         p50,
@@ -355,8 +356,8 @@ fn slower(p50: u64, legs: u8) -> RunResult {
     result
 }
 
-fn process(role: &str, pid: u32, name: &str) -> Process {
-    Process { role: role.into(), pid, name: name.into(), ..Process::default() }
+fn process(role: &str, pid: u32, name: &str) -> ReportedProcess {
+    ReportedProcess { role: role.into(), pid, name: name.into(), ..ReportedProcess::default() }
 }
 
 fn rows(rows: &[(u8, Segment, u64)]) -> Vec<TypicalRow> {

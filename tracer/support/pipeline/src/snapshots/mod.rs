@@ -8,9 +8,9 @@ mod why;
 pub use scheduled::scheduled;
 
 use wirelap_correlate::snapshot::{
-    Cost, Counts, Detail, Framed, Group, GroupNote, HistoryPoint, Operation, Overhead, Part,
-    ProbeEvents, ProbeLoss, Process, Rate, Scheduling, SegmentStat, SlowSubscribers, Snapshot,
-    SnapshotNote, Summary, TracerCost, TracingBudget, Trust, Why,
+    Counts, Detail, Framed, Group, GroupNote, HistoryPoint, Operation, OperationCost, Overhead,
+    Part, ProbeEvents, ProbeLoss, Process, Rate, Scheduling, SegmentStat, SlowSubscribers,
+    Snapshot, SnapshotNote, Summary, TracerCost, TracingBudget, Trust, Why,
 };
 use wirelap_events::{GroupId, Nanos, Pid, Probe, Segment};
 
@@ -218,7 +218,7 @@ fn overhead(deliveries: u64, brokered: bool) -> Overhead {
         (Operation::Publish, legs * deliveries, each(14)),
         (Operation::KeepAlive, legs * deliveries / 2, each(1)),
     ] {
-        detail.operations[operation as usize] = Cost { count, bytes };
+        detail.operations[operation as usize] = OperationCost { count, bytes };
     }
     Overhead {
         detail,

@@ -12,14 +12,14 @@ fn a_loss_costs_what_was_lost() {
             // A part of a record, then as much as a whole one, then several.
             for (cut, next) in [(starts[from] + 9, starts[to]), (starts[from], starts[to] - 5)] {
                 let mut reader = made.begin();
-                reader.feed(Role::Client, &flow[..cut]);
-                reader.gap(Role::Client, next - cut);
-                reader.feed(Role::Client, &flow[next..]);
-                let mut read = reader.of(Role::Client);
+                reader.feed(TlsRole::Client, &flow[..cut]);
+                reader.gap(TlsRole::Client, next - cut);
+                reader.feed(TlsRole::Client, &flow[next..]);
+                let mut read = reader.of(TlsRole::Client);
                 read.retain(|out| matches!(out, Out::Text(_)));
                 let expected = texts[..from].iter().chain(&texts[to..]);
                 assert_eq!(read, expected.map(|bytes| text(bytes)).collect::<Vec<_>>());
-                assert_ne!(read.len(), reader.of(Role::Client).len(), "and the loss is told");
+                assert_ne!(read.len(), reader.of(TlsRole::Client).len(), "and the loss is told");
             }
         }
     }
@@ -31,8 +31,8 @@ fn a_record_that_does_not_authenticate_is_not_read() {
         let (mut records, texts) = made.texts(3);
         *records[1].last_mut().unwrap() ^= 1;
         let mut reader = made.begin();
-        reader.feed(Role::Client, &records.concat());
-        let [first, unread, last] = &reader.of(Role::Client)[..] else { panic!() };
+        reader.feed(TlsRole::Client, &records.concat());
+        let [first, unread, last] = &reader.of(TlsRole::Client)[..] else { panic!() };
         assert_eq!((first, last), (&text(&texts[0]), &text(&texts[2])));
         let at_most = texts[1].len() as u64;
         let Out::Unread(len) = *unread else { panic!("{unread:?}") };
@@ -45,11 +45,11 @@ fn a_handshake_that_was_lost_is_found_out() {
     for made in all() {
         // Only the hello messages are seen.
         let mut reader = Reader::new(made.log.clone(), CLIENT);
-        reader.feed(Role::Client, &record(22, &client_hello(CLIENT)));
+        reader.feed(TlsRole::Client, &record(22, &client_hello(CLIENT)));
         let hello_end = 105;
-        reader.feed(Role::Server, &made.handshake[1][..hello_end]);
+        reader.feed(TlsRole::Server, &made.handshake[1][..hello_end]);
         reader.session.gap(
-            Role::Server,
+            TlsRole::Server,
             Offset(hello_end as u64),
             (made.handshake[1].len() - hello_end) as u64,
             (&made.log, &mut Vec::new()),
@@ -58,7 +58,7 @@ fn a_handshake_that_was_lost_is_found_out() {
         reader.ends[1] = made.handshake[1].len() as u64;
         let rest = made.handshake[0].len() - record(22, &client_hello(CLIENT)).len();
         reader.session.gap(
-            Role::Client,
+            TlsRole::Client,
             Offset(reader.ends[0]),
             rest as u64,
             (&made.log, &mut Vec::new()),
@@ -66,10 +66,10 @@ fn a_handshake_that_was_lost_is_found_out() {
         );
         reader.ends[0] += rest as u64;
         let is_tls13 = made.next == 0;
-        reader.feed(Role::Client, &made.keys[0].seal(made.next + 1, 23, b"question"));
+        reader.feed(TlsRole::Client, &made.keys[0].seal(made.next + 1, 23, b"question"));
         // Of TLS 1.2, the server's hello is in a record that was not seen to its end.
         let expected = if is_tls13 { vec![text(b"question")] } else { vec![] };
-        let mut read = reader.of(Role::Client);
+        let mut read = reader.of(TlsRole::Client);
         read.retain(|out| matches!(out, Out::Text(_)));
         assert_eq!(read, expected);
     }
@@ -85,38 +85,42 @@ fn a_server_may_ask_for_another_hello() {
     let made = tls13(0x1303);
     let mut reader = Reader::new(made.log.clone(), CLIENT);
     let hello = record(22, &client_hello(CLIENT));
-    reader.feed(Role::Client, &hello);
-    reader.feed(Role::Server, &record(22, &server_hello(retry, 0x1303, true)));
-    reader.feed(Role::Server, &record(20, &[1]));
-    reader.feed(Role::Client, &[&record(20, &[1])[..], &hello].concat());
-    reader.feed(Role::Server, &made.handshake[1]);
-    reader.feed(Role::Client, &made.handshake[0][hello.len()..]);
-    reader.feed(Role::Client, &made.keys[0].seal(0, 23, b"question"));
-    assert_eq!(reader.out, [(Role::Client, text(b"question"))]);
+    reader.feed(TlsRole::Client, &hello);
+    reader.feed(TlsRole::Server, &record(22, &server_hello(retry, 0x1303, true)));
+    reader.feed(TlsRole::Server, &record(20, &[1]));
+    reader.feed(TlsRole::Client, &[&record(20, &[1])[..], &hello].concat());
+    reader.feed(TlsRole::Server, &made.handshake[1]);
+    reader.feed(TlsRole::Client, &made.handshake[0][hello.len()..]);
+    reader.feed(TlsRole::Client, &made.keys[0].seal(0, 23, b"question"));
+    assert_eq!(reader.out, [(TlsRole::Client, text(b"question"))]);
 }
 
 #[test]
 fn what_cannot_be_read_is_said() {
     let mut reader = Reader::new(tls13(0x1301).log, CLIENT);
-    reader.feed(Role::Server, &record(22, &server_hello(SERVER, 0x1304, true)));
-    assert_eq!(reader.session.obstacle(), Some(Obstacle::Cipher));
+    reader.feed(TlsRole::Server, &record(22, &server_hello(SERVER, 0x1304, true)));
+    assert_eq!(reader.session.obstacle(), Some(DecryptionObstacle::Cipher));
     let mut reader = Reader::new(tls12(0xC02F).log, CLIENT);
-    reader.feed(Role::Server, &record(22, &server_hello(SERVER, 0xC013, false)));
-    assert_eq!(reader.session.obstacle(), Some(Obstacle::Cipher));
+    reader.feed(TlsRole::Server, &record(22, &server_hello(SERVER, 0xC013, false)));
+    assert_eq!(reader.session.obstacle(), Some(DecryptionObstacle::Cipher));
     let mut reader = Reader::new(tls12(0xC02F).log, CLIENT);
-    reader.feed(Role::Server, &record(22, &server_hello(SERVER, 0x1301, true)));
-    assert_eq!(reader.session.obstacle(), Some(Obstacle::Keys), "secrets of another version");
+    reader.feed(TlsRole::Server, &record(22, &server_hello(SERVER, 0x1301, true)));
+    assert_eq!(
+        reader.session.obstacle(),
+        Some(DecryptionObstacle::Keys),
+        "secrets of another version"
+    );
 
     let mut other = tls12(0xC02F);
     let mut reader = Reader::new(other.log.clone(), CLIENT);
     other = tls12(0xC030);
-    reader.feed(Role::Server, &record(22, &server_hello(SERVER, 0xC02F, false)));
-    (0..70).for_each(|number| reader.feed(Role::Server, &other.keys[1].seal(number, 23, b"x")));
-    assert_eq!((reader.session.obstacle(), reader.out.len()), (Some(Obstacle::Keys), 0));
+    reader.feed(TlsRole::Server, &record(22, &server_hello(SERVER, 0xC02F, false)));
+    (0..70).for_each(|number| reader.feed(TlsRole::Server, &other.keys[1].seal(number, 23, b"x")));
+    assert_eq!((reader.session.obstacle(), reader.out.len()), (Some(DecryptionObstacle::Keys), 0));
 
     let mut reader = Reader::new(other.log, CLIENT);
-    (0..70).for_each(|number| reader.feed(Role::Server, &other.keys[1].seal(number, 23, b"x")));
-    assert_eq!(reader.session.obstacle(), Some(Obstacle::Handshake));
+    (0..70).for_each(|number| reader.feed(TlsRole::Server, &other.keys[1].seal(number, 23, b"x")));
+    assert_eq!(reader.session.obstacle(), Some(DecryptionObstacle::Handshake));
 }
 
 #[test]
@@ -124,13 +128,13 @@ fn searching_for_numbers_is_bounded() {
     let made = tls13(0x1301);
     let mut reader = made.begin();
     let (records, _) = made.texts(1);
-    reader.feed(Role::Client, &records[0]);
-    reader.gap(Role::Client, 1 << 30);
+    reader.feed(TlsRole::Client, &records[0]);
+    reader.gap(TlsRole::Client, 1 << 30);
     // None of these is one of the connection.
     let alien = tls13(0x1302);
     let bytes = alien.keys[0].seal(0, 23, &[0; 16_000]);
     let began = std::time::Instant::now();
-    (0..200).for_each(|_| reader.feed(Role::Client, &bytes));
+    (0..200).for_each(|_| reader.feed(TlsRole::Client, &bytes));
     assert!(began.elapsed().as_secs() < 10);
     assert!(reader.session.held_bytes() < 100_000);
 }
@@ -144,11 +148,11 @@ proptest! {
     ) {
         let mut reader = tls12(0xC02F).begin();
         for (is_server, gap, bytes) in pieces {
-            let from = if is_server { Role::Server } else { Role::Client };
+            let from = if is_server { TlsRole::Server } else { TlsRole::Client };
             let at = Offset(reader.ends[from as usize] + gap as u64);
             reader.ends[from as usize] = at.0 + bytes.len() as u64;
             reader.session.feed(from, at, &bytes, (&reader.log, &mut Vec::new()), &mut |opened| {
-                assert!(!matches!(opened.content, Content::Text(_)));
+                assert!(!matches!(opened.content, OpenedContent::Text(_)));
             });
         }
     }
@@ -179,12 +183,12 @@ proptest! {
             let len = if is_there[at] { same.min(cut) } else { same };
             if is_there[at] {
                 reader.ends[0] = base + at as u64;
-                reader.feed(Role::Client, &flow[at..at + len]);
+                reader.feed(TlsRole::Client, &flow[at..at + len]);
             }
             at += len;
         }
         let mut all = texts.iter();
-        for out in reader.of(Role::Client) {
+        for out in reader.of(TlsRole::Client) {
             if let Out::Text(bytes) = out {
                 prop_assert!(all.any(|said| *said == bytes), "in order, and said");
             }

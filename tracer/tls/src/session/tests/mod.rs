@@ -57,19 +57,19 @@ fn text(bytes: &[u8]) -> Out {
 }
 
 struct Reader {
-    session: Session,
+    session: TlsSession,
     log: KeyLog,
     ends: [u64; 2],
-    out: Vec<(Role, Out)>,
+    out: Vec<(TlsRole, Out)>,
 }
 
 impl Reader {
     fn new(log: KeyLog, random: Random) -> Reader {
-        let session = Session::new(random, log.find(&random).copied().unwrap_or_default());
+        let session = TlsSession::new(random, log.find(&random).copied().unwrap_or_default());
         Reader { session, log, ends: [0; 2], out: Vec::new() }
     }
 
-    fn feed(&mut self, from: Role, bytes: &[u8]) {
+    fn feed(&mut self, from: TlsRole, bytes: &[u8]) {
         let (at, out) = (Offset(self.ends[from as usize]), &mut self.out);
         self.ends[from as usize] += bytes.len() as u64;
         self.session.feed(from, at, bytes, (&self.log, &mut Vec::new()), &mut |opened| {
@@ -77,26 +77,26 @@ impl Reader {
             out.push((
                 from,
                 match opened.content {
-                    Content::Text(bytes) => text(bytes),
-                    Content::Unread { at_most } => Out::Unread(at_most),
-                    Content::Lost => Out::Lost(opened.range.len()),
+                    OpenedContent::Text(bytes) => text(bytes),
+                    OpenedContent::Unread { at_most } => Out::Unread(at_most),
+                    OpenedContent::Lost => Out::Lost(opened.range.len()),
                 },
             ));
         });
     }
 
-    fn gap(&mut self, from: Role, len: usize) {
+    fn gap(&mut self, from: TlsRole, len: usize) {
         let (at, out) = (Offset(self.ends[from as usize]), &mut self.out);
         self.ends[from as usize] += len as u64;
         let rest = (&self.log, &mut Vec::new());
         self.session.gap(from, at, len as u64, rest, &mut |opened| {
-            let Content::Unread { at_most } = opened.content else { panic!("{opened:?}") };
+            let OpenedContent::Unread { at_most } = opened.content else { panic!("{opened:?}") };
             out.push((from, Out::Unread(at_most)));
         });
     }
 
     /// Content that was read of one direction.
-    fn of(&self, from: Role) -> Vec<Out> {
+    fn of(&self, from: TlsRole) -> Vec<Out> {
         self.out.iter().filter(|(role, _)| *role == from).map(|(_, out)| out.clone()).collect()
     }
 }
@@ -166,9 +166,9 @@ impl Made {
     fn begin(&self) -> Reader {
         let mut reader = Reader::new(self.log.clone(), CLIENT);
         let (hello, rest) = self.handshake[0].split_at(record(22, &client_hello(CLIENT)).len());
-        reader.feed(Role::Client, hello);
-        reader.feed(Role::Server, &self.handshake[1]);
-        reader.feed(Role::Client, rest);
+        reader.feed(TlsRole::Client, hello);
+        reader.feed(TlsRole::Server, &self.handshake[1]);
+        reader.feed(TlsRole::Client, rest);
         assert_eq!((reader.out.len(), reader.session.obstacle()), (0, None));
         reader
     }

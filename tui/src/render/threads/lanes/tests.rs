@@ -38,7 +38,7 @@ fn a_forwarder_runs_on_its_cpu_from_the_read_to_the_send() {
     let lanes = Lanes::of(&message());
     assert_eq!((lanes.from, lanes.to), (Nanos(0), Nanos(100)));
     let interval =
-        |from, to, thread, doing| Interval { from: Nanos(from), to: Nanos(to), thread, doing };
+        |from, to, thread, doing| LaneInterval { from: Nanos(from), to: Nanos(to), thread, doing };
     let known = &lanes.intervals[&LaneKey::Cpu(1, Cpu(1))];
     let expected = [
         interval(20, 50, 1, Doing::Waits(Some(0))),
