@@ -71,7 +71,7 @@ pub fn panel_areas(area: Rect, content: ScreenContent) -> PanelAreas {
     };
     let (warnings, rest) = split_top(rest, count(content.warnings).min(room));
     let (tabs, rest) = split_top(rest, u16::from(area.height >= TABS_FROM));
-    let (body, footer) = split_top(rest, rest.height.saturating_sub(1));
+    let (body, footer) = split_bottom(rest, 1);
     let areas = PanelAreas { header, tabs, warnings, footer, ..PanelAreas::default() };
     match content.view {
         View::Details => beside_why(body, areas),
@@ -98,14 +98,12 @@ fn beside_why(area: Rect, areas: PanelAreas) -> PanelAreas {
 
 /// Adds the table, the bars below it, and the details below those if there is room and they are not shown yet.
 fn stack(body: Rect, rows: usize, areas: PanelAreas) -> PanelAreas {
-    let rows = count(rows.max(1));
-    let table_wants = rows.saturating_add(2);
-    let bars_want = rows.saturating_add(1 + LEGEND_LINES);
     if body.height < 10 {
         return PanelAreas { table: Some(body), ..areas };
     }
-    let wants = table_wants.saturating_add(bars_want);
-    if wants > body.height {
+    let rows = count(rows.clamp(1, body.height.into()));
+    let (table_wants, bars_want) = (rows + 2, rows + 1 + LEGEND_LINES);
+    if table_wants + bars_want > body.height {
         let (table, stages) = split_top(body, (body.height - LEGEND_LINES + 1).div_ceil(2));
         return PanelAreas { table: Some(table), stages: Some(stages), ..areas };
     }
@@ -123,6 +121,11 @@ pub fn split_top(area: Rect, height: u16) -> (Rect, Rect) {
     let height = height.min(area.height);
     let top = Rect { height, ..area };
     (top, Rect { y: area.y + height, height: area.height - height, ..area })
+}
+
+/// The last `height` lines of `area`, after the lines above them.
+pub fn split_bottom(area: Rect, height: u16) -> (Rect, Rect) {
+    split_top(area, area.height.saturating_sub(height))
 }
 
 /// The rows that a panel of `height` lines shows: the selected one is among them, in the middle where possible.

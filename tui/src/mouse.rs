@@ -1,6 +1,6 @@
 //! The effects of clicks and the wheel. The modules that draw a part of the screen say where it is.
 
-use crate::app::{Action, App, Motion, Overlay, ScreenCommand, View, palette};
+use crate::app::{Action, App, Motion, Overlay, ScreenCommand, View, palette, step_to};
 use crate::layout::{self, PanelAreas, split_top, window};
 use crate::render::{self, ScreenAreas, distribution, footer, stages, table::TableParts, tabs};
 use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
@@ -149,13 +149,12 @@ impl App {
                 && matches!(self.view(), View::Messages | View::Log | View::ByName));
         match self.overlay().cloned() {
             Some(Overlay::Palette(mut input)) => {
-                let last = palette(self, &input.text).len().saturating_sub(1);
-                input.selected = input.selected.saturating_add_signed(down.into()).min(last);
+                let listed = palette(self, &input.text).len();
+                input.selected = step_to(input.selected, down.into(), listed);
                 self.set_overlay(Some(Overlay::Palette(input)));
             }
             Some(Overlay::Columns(selected)) => {
-                let last = self.columns().entries().len().saturating_sub(1);
-                let selected = selected.saturating_add_signed(down.into()).min(last);
+                let selected = step_to(selected, down.into(), self.columns().entries().len());
                 self.set_overlay(Some(Overlay::Columns(selected)));
             }
             Some(Overlay::Grouping(..)) => {

@@ -122,7 +122,7 @@ fn push(out: &mut String, line: &str, width: u16) {
 }
 
 fn push_wrapped(out: &mut String, lead: &str, sentence: &str, width: u16) {
-    let room = usize::from(width).saturating_sub(text::width(lead));
+    let room = text::columns_left(width, text::width(lead));
     for (index, line) in text::wrap(sentence, room).into_iter().enumerate() {
         let lead = if index == 0 { lead.to_owned() } else { " ".repeat(text::width(lead)) };
         push(out, &format!("{lead}{line}"), width);

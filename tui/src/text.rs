@@ -77,14 +77,14 @@ pub fn truncate(text: &str, columns: usize) -> String {
 /// [`truncate`]d and filled up with spaces at its end.
 pub fn left(text: &str, columns: usize) -> String {
     let mut out = truncate(text, columns);
-    out.extend(std::iter::repeat_n(' ', columns.saturating_sub(out.width())));
+    out.extend(std::iter::repeat_n(' ', columns_left(columns, out.width())));
     out
 }
 
 /// [`truncate`]d and filled up with spaces at its start.
 pub fn right(text: &str, columns: usize) -> String {
     let text = truncate(text, columns);
-    let mut out = " ".repeat(columns.saturating_sub(text.width()));
+    let mut out = " ".repeat(columns_left(columns, text.width()));
     out.push_str(&text);
     out
 }
@@ -146,6 +146,11 @@ fn level(value: u64, max: u64) -> char {
     }
     let step = (u128::from(value) * LEVELS.len() as u128).div_ceil(u128::from(max));
     LEVELS[usize::try_from(step).map_or(LEVELS.len(), |s| s.clamp(1, LEVELS.len())) - 1]
+}
+
+/// The columns that are left of a width for a text with `taken` columns beside it; none of one that is too narrow.
+pub fn columns_left(width: impl Into<usize>, taken: usize) -> usize {
+    width.into().saturating_sub(taken)
 }
 
 #[cfg(test)]

@@ -137,7 +137,7 @@ impl Waterfall<'_> {
             self.note(off_cpu(&off, self.snapshot).map(|words| format!("{who} {words}")));
         }
         for (at, hop) in leg.before.iter().enumerate() {
-            let until = leg.before.get(at.saturating_add(1)).map_or(to, |next| next.woken);
+            let until = leg.before.get(at + 1).map_or(to, |next| next.woken);
             let within = |at: Nanos| at.clamp(from, to);
             let (woken, running) = (within(hop.woken), within(hop.running));
             let part = |what, from, to| WaterfallBar {
@@ -175,8 +175,7 @@ impl Waterfall<'_> {
                 self.note(waited(hop, self.snapshot));
             }
             // What is known of a segment is said once, below its last interval.
-            let is_last =
-                spans.iter().skip(at.saturating_add(1)).all(|later| later.segment != segment);
+            let is_last = spans.iter().skip(at + 1).all(|later| later.segment != segment);
             if is_last {
                 self.note(self.about(index, segment));
             }

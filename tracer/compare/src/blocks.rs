@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 use wirelap_correlate::Histogram;
-use wirelap_events::{Saturate, Total};
+use wirelap_events::Count;
 
 /// The quantiles of one-way latency that are compared.
 pub const QUANTILES: [f64; 3] = [0.5, 0.99, 0.999];
@@ -16,11 +16,11 @@ pub struct BlockTable {
     /// The logarithm of each value that occurs in any block, the smallest first.
     logs: Vec<f64>,
     /// Number of messages of each block that have this value or a smaller one.
-    up_to: Vec<u64>,
+    up_to: Vec<Count>,
     /// The number of blocks.
     count: usize,
     /// Messages of each block.
-    messages: Vec<u64>,
+    messages: Vec<Count>,
 }
 
 impl BlockTable {
@@ -40,11 +40,11 @@ impl BlockTable {
         let count = blocks.len();
         let mut up_to = Vec::with_capacity(values.len().saturating_mul(count));
         let mut rest: Vec<_> = blocks.iter().map(|block| block.iter().peekable()).collect();
-        let mut messages = vec![0_u64; count];
+        let mut messages = vec![Count(0); count];
         for &value in &values {
             for (rest, sum) in rest.iter_mut().zip(&mut messages) {
                 if let Some((_, more)) = rest.next_if(|(next, _)| *next == value) {
-                    sum.grow(*more);
+                    *sum += *more;
                 }
                 up_to.push(*sum);
             }
@@ -55,25 +55,24 @@ impl BlockTable {
 
     /// The logarithms of the quantiles of as many blocks as there are, drawn with replacement and put together.
     pub fn redraw(&self, rng: &mut Rng) -> [f64; QUANTILES.len()] {
-        let mut times = [0_u64; MOST];
+        let mut times = [Count(0); MOST];
         for _ in 0..self.count {
-            times[rng.usize(..self.count)].grow(1);
+            times[rng.usize(..self.count)] += 1;
         }
-        let sum = |of: &[u64]| -> u64 {
-            of.iter().zip(&times).map(|(count, times)| count.saturating_mul(*times)).total()
+        let sum = |of: &[Count]| {
+            Count::sum(of.iter().zip(&times).map(|(count, times)| *count * times.0)).0
         };
         let all = sum(&self.messages);
         QUANTILES.map(|quantile| self.first(|row| sum(row) >= rank(quantile, all)))
     }
 
     /// The first value whose row is such. All later ones must be, too.
-    fn first(&self, such: impl Fn(&[u64]) -> bool) -> f64 {
-        let rows: &[u64] = &self.up_to;
+    fn first(&self, such: impl Fn(&[Count]) -> bool) -> f64 {
+        let rows: &[Count] = &self.up_to;
         let (mut low, mut high) = (0_usize, self.logs.len().saturating_sub(1));
         while low < high {
             let middle = low.midpoint(high);
-            let from = middle.saturating_mul(self.count);
-            if such(rows.get(from..from.saturating_add(self.count)).unwrap_or_default()) {
+            if such(rows.chunks(self.count.max(1)).nth(middle).unwrap_or_default()) {
                 high = middle;
             } else {
                 low = middle.saturating_add(1);

@@ -2,7 +2,7 @@
 
 use crate::comparison::{DifferenceBreakdown, DifferenceRow};
 use std::collections::BTreeMap;
-use wirelap_events::{Nanos, Saturate, Total};
+use wirelap_events::{Count, Nanos, Total};
 use wirelap_report::{ReportedTimeSpent, ReportedTimeSpentRow};
 
 /// Leg, segment and cause.
@@ -55,7 +55,7 @@ fn weighted<'a>(
     weight: fn(&ReportedTimeSpent) -> u64,
     time: fn(&ReportedTimeSpentRow) -> f64,
 ) -> Option<BTreeMap<BreakdownKey<'a>, f64>> {
-    let all: u64 = side.iter().map(|spent| weight(spent)).total();
+    let all = Count::sum(side.iter().map(|spent| weight(spent))).0;
     if all == 0 {
         return None;
     }
@@ -64,7 +64,7 @@ fn weighted<'a>(
         let share = weight(spent) as f64 / all as f64;
         for row in &spent.rows {
             let key = (row.leg, row.segment.as_str(), row.cause.as_deref());
-            rows.entry(key).or_default().grow(share * time(row));
+            *rows.entry(key).or_default() += share * time(row);
         }
     }
     Some(rows)
@@ -93,7 +93,7 @@ fn sentence(rows: &[DifferenceRow], difference_ns: f64) -> Option<String> {
     let named: Vec<String> = same_way
         .take_while(|row| {
             let more = explained < MOST;
-            explained.grow(row.share.unwrap_or_default());
+            explained += row.share.unwrap_or_default();
             more
         })
         .map(|row| format!("{}: {}", name(row, legs), signed(row.difference_ns)))

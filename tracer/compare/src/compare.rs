@@ -11,7 +11,7 @@ use crate::options::CompareOptions;
 use crate::pairs::{Rated, pair};
 use crate::prepared::Prepared;
 use crate::{differences, judge, machine, obstacles};
-use wirelap_events::Total;
+use wirelap_events::Size;
 use wirelap_report::{RunReport, RunResult, human};
 
 /// Fewer draws say nothing of an interval; more take long and say no more.
@@ -202,12 +202,12 @@ fn named(name: &str, run: &RunReport) -> ComparedSide {
 
 /// A sentence on the repetitions that were left out, if there are any.
 fn left_out(results: &[PairedResult]) -> Option<String> {
-    let a: usize = results.iter().map(|result| result.left_out_a).total();
-    let b: usize = results.iter().map(|result| result.left_out_b).total();
+    let a = Size::sum(results.iter().map(|result| result.left_out_a));
+    let b = Size::sum(results.iter().map(|result| result.left_out_b));
     if a == 0 && b == 0 {
         return None;
     }
-    let all = a.saturating_add(b);
+    let all = (a + b).0;
     let were = human::one_or(u64::try_from(all).unwrap_or(u64::MAX), "was", "were");
     Some(format!(
         "{a} of A's and {b} of B's repetitions {were} left out, because they, or their counterparts, are partial."

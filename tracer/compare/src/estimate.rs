@@ -6,7 +6,7 @@ use crate::metric::Metric;
 use crate::statistics::bootstrap::{Drawing, Redraw, differences};
 use crate::statistics::interval::{Interval, Spread, around, of_mean};
 use crate::statistics::{mann_whitney, signed_rank};
-use wirelap_events::Total;
+use wirelap_events::{Count, Total};
 
 const LATENCIES: [Metric; QUANTILES.len()] =
     [Metric::OneWayP50Ns, Metric::OneWayP99Ns, Metric::OneWayP999Ns];
@@ -119,9 +119,9 @@ fn counts(
 /// Bytes are those of the protocol and do not vary by chance: they are compared as they are.
 fn bytes(sides: &ComparedRepetitions) -> Option<Estimate> {
     let each = |side: &[&RepetitionFigures]| -> Option<f64> {
-        let bytes: u64 = side.iter().map(|one| one.wire_bytes).total();
-        let deliveries: u64 = side.iter().map(|one| one.byte_deliveries).total();
-        Some((bytes as f64 / deliveries as f64).ln()).filter(|log| log.is_finite())
+        let bytes = Count::sum(side.iter().map(|one| one.wire_bytes)).0 as f64;
+        let deliveries = Count::sum(side.iter().map(|one| one.byte_deliveries)).0 as f64;
+        Some((bytes / deliveries).ln()).filter(|log| log.is_finite())
     };
     Some(Estimate {
         metric: Metric::WireBytesPerDelivery,

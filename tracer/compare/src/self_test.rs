@@ -12,7 +12,7 @@ use crate::statistics::proportion;
 use fastrand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wirelap_events::Saturate;
+use wirelap_events::Count;
 use wirelap_report::RunReport;
 
 /// The false alarms of a run that is compared with itself.
@@ -47,13 +47,15 @@ pub fn self_test(report: &RunReport, options: &CompareOptions, pairs: u64) -> Se
         .filter(|repetitions: &Vec<_>| repetitions.len() >= 4)
         .collect();
     let mut rng = Rng::with_seed(seed_of(options.seed, "self-test"));
-    let mut test = SelfTest { pairs, ..SelfTest::default() };
+    let (mut all_cells, mut all_alarms, mut with_alarm) = (Count(0), Count(0), Count(0));
     for _ in 0..pairs {
         let (cells, alarms) = divided(&results, options, &mut rng);
-        test.cells.grow(cells);
-        test.alarms.grow(alarms);
-        test.pairs_with_alarm.grow(u64::from(alarms > 0));
+        all_cells += cells;
+        all_alarms += alarms;
+        with_alarm += u64::from(alarms > 0);
     }
+    let (cells, alarms, pairs_with_alarm) = (all_cells.0, all_alarms.0, with_alarm.0);
+    let mut test = SelfTest { pairs, cells, alarms, pairs_with_alarm, ..SelfTest::default() };
     let share = |part: u64, of: u64| if of > 0 { part as f64 / of as f64 } else { 0.0 };
     (test.rate_low, test.rate_high) = proportion::interval(test.pairs_with_alarm, pairs);
     test.rate = share(test.pairs_with_alarm, pairs);
@@ -82,10 +84,7 @@ fn divided(
     let input: Vec<(&[Estimate], bool)> =
         estimates.iter().map(|each| (each.as_slice(), true)).collect();
     let (_, cells) = judge::cells(&input, options.margin, SAME_MACHINE);
-    let (mut all, mut alarms) = (0_u64, 0_u64);
-    for cell in cells.iter().flatten() {
-        all.grow(1);
-        alarms.grow(u64::from(matches!(cell.answer, Answer::Slower | Answer::Faster)));
-    }
-    (all, alarms)
+    let all = cells.iter().flatten().map(|cell| cell.answer);
+    let alarms = all.clone().filter(|answer| matches!(answer, Answer::Slower | Answer::Faster));
+    (all.count() as u64, alarms.count() as u64)
 }

@@ -69,8 +69,8 @@ pub use containers::{
     container_of,
 };
 pub use engine::{Correlator, DeliverySink};
-pub use flow::{ClosedBy, Piece, Reassembly};
-pub use lag::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};
+pub use flow::{ClosedBy, ClosedConnection, Piece, Reassembly};
+pub use lag::{GapCount, Lag, LagHolder, SlowSubscriber, SlowSubscribers};
 pub use limits::rules::MIN_MESSAGES_FOR_VERDICT;
 pub use ros::{Ros, RosEndpoint, RosNode, RosRole};
 pub use rows::{Accountant, Counts, DeferredFigures};
@@ -88,10 +88,10 @@ pub use view::{
 };
 pub use why::{
     Awaited, BlameSink, BlamedPart, Cause, Circumstance, Clause, CpuHolders, Culprit, DelayCause,
-    Departure, DropPlace, Evidence, HolderShare, Losses, MissedBy, MissedMessages, Missing,
-    MostLeft, Named, Overdue, Period, Remedy, ServerGone, Setting, Severity, StuckConnection, Tail,
-    TailRow, Throttled, TimeSpent, TimeSpentRow, TypicalRow, Verdict, VerdictKind, Whereabouts,
-    Why, WorkloadCounts, WorstMessage, blame,
+    Departure, DropPlace, Evidence, HolderShare, Losses, MissedBy, Missing, MostLeft, Named,
+    Overdue, Period, Remedy, ServerGone, Setting, Severity, StuckConnection, Tail, TailRow,
+    Throttled, TimeSpent, TimeSpentRow, TypicalRow, Verdict, VerdictKind, Whereabouts, Why,
+    WorkloadCounts, WorstMessage, blame,
 };
 pub use wirelap_protocols::foreign::ForeignName;
 pub use wirelap_tls::AddedSecrets as AddedTlsKeys;

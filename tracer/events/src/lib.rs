@@ -5,6 +5,7 @@
 //! | module | types | used by |
 //! |---|---|---|
 //! | [`units`] | [`Nanos`], [`Pid`], [`Tid`], … | all |
+//! | [`count`] | [`Count`], [`SmallCount`], [`Size`]: numbers that stop at their limits | all |
 //! | [`saturate`] | [`Saturate`], [`Total`]: sums that stop at their limits | all |
 //! | [`net`] | [`FlowKey`], [`SocketId`], [`Transport`] | all |
 //! | [`range`] | [`Seq`], [`Offset`], [`ByteRange`], [`FlowRange`] | capture → correlate → protocols |
@@ -19,6 +20,7 @@
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
 
 pub mod clock;
+pub mod count;
 pub mod delivery;
 mod detail;
 pub mod event;
@@ -32,6 +34,7 @@ pub mod stamp;
 pub mod units;
 mod variants;
 
+pub use count::{Count, Size, SmallCount};
 pub use delivery::{
     AckRoundTrip, Circumstances, Credit, Delivery, EarlierBytes, FanOut, GroupId, Heard, Hop, Leg,
     LegOffCpu, LinkQueue, MAX_HOPS, MAX_LEGS, MessageId, MissingBytes, OffCpu, SampleStatus,

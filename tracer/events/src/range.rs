@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
 
 /// A TCP sequence number as in the kernel and on the wire: 32 bits, wrapping (RFC 9293 §3.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -37,7 +38,41 @@ impl Offset {
     /// The offset `n` bytes later.
     #[must_use]
     pub fn plus(self, n: u64) -> Offset {
-        Offset(self.0.saturating_add(n))
+        self + n
+    }
+}
+
+/// The offset so many bytes later, or the largest one.
+impl Add<u64> for Offset {
+    type Output = Offset;
+    #[inline]
+    fn add(self, bytes: u64) -> Offset {
+        Offset(self.0.saturating_add(bytes))
+    }
+}
+
+impl AddAssign<u64> for Offset {
+    #[inline]
+    fn add_assign(&mut self, bytes: u64) {
+        *self = *self + bytes;
+    }
+}
+
+/// The offset so many bytes earlier, or 0.
+impl Sub<u64> for Offset {
+    type Output = Offset;
+    #[inline]
+    fn sub(self, bytes: u64) -> Offset {
+        Offset(self.0.saturating_sub(bytes))
+    }
+}
+
+/// The bytes from the right offset to the left one; none if the right one is later.
+impl Sub for Offset {
+    type Output = u64;
+    #[inline]
+    fn sub(self, earlier: Offset) -> u64 {
+        self.0.saturating_sub(earlier.0)
     }
 }
 
@@ -65,7 +100,7 @@ impl ByteRange {
 
     /// The number of bytes in the range.
     pub fn len(self) -> u64 {
-        self.end.0.saturating_sub(self.start.0)
+        self.end - self.start
     }
 
     /// True if the range has no bytes.
@@ -85,7 +120,7 @@ impl ByteRange {
 
     /// The position of the last byte; `start` for an empty range.
     pub fn last(self) -> Offset {
-        Offset(self.end.0.saturating_sub(1).max(self.start.0))
+        (self.end - 1).max(self.start)
     }
 }
 
@@ -120,6 +155,13 @@ mod tests {
         assert_eq!(near_end.plus(4), Seq(2));
         assert_eq!(Seq(2).distance_from(near_end), 4);
         assert_eq!(near_end.distance_from(Seq(2)), -4);
+    }
+
+    #[test]
+    fn offsets_stop_at_their_limits() {
+        let (first, last) = (Offset(0), Offset(u64::MAX));
+        assert_eq!([last + 1, first + u64::MAX], [last; 2]);
+        assert_eq!((first - 1, first - last, last - first), (first, 0, u64::MAX));
     }
 
     #[test]

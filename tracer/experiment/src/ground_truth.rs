@@ -162,13 +162,13 @@ impl TruthRecords {
         let (mut actual, mut intended) = (Samples::new(), Samples::new());
         for record in self.all() {
             if record.publish > 0 && record.deliver > 0 {
-                actual.add(Nanos(record.deliver.saturating_sub(record.publish)));
-                intended.add(Nanos(record.deliver.saturating_sub(record.intended)));
+                actual.add(Nanos(record.deliver) - Nanos(record.publish));
+                intended.add(Nanos(record.deliver) - Nanos(record.intended));
             }
         }
         for (record, deliver) in self.further() {
-            actual.add(Nanos(deliver.0.saturating_sub(record.publish)));
-            intended.add(Nanos(deliver.0.saturating_sub(record.intended)));
+            actual.add(deliver - Nanos(record.publish));
+            intended.add(deliver - Nanos(record.intended));
         }
         (actual, intended)
     }
@@ -238,7 +238,7 @@ pub fn compare(tally: &mut Tally, evidence: &mut Evidence, records: &TruthRecord
             continue;
         }
         let wire = slot.read - slot.sent;
-        let whole = Nanos(record.deliver.saturating_sub(record.publish));
+        let whole = Nanos(record.deliver) - Nanos(record.publish);
         if wire > whole {
             truth.violations.grow(1);
             truth.worst_violation_ns = truth.worst_violation_ns.max((wire - whole).0);
@@ -351,7 +351,7 @@ mod tests {
         let truth = compare(&mut tally, &mut Evidence::default(), &records);
         assert_eq!((truth.compared, truth.violations), (3, 1));
         tally.delivery(&delivery(PING, &[(Stage::Send, 100), (Stage::Read, 303)]));
-        assert_eq!((tally.matched, tally.duplicates), (3, 1));
+        assert_eq!((tally.matched.0, tally.duplicates.0), (3, 1));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Times of single messages in bounded memory: of all messages, or once there are too many, of every second, fourth … one of each lane.
 
-use wirelap_events::Saturate;
+use wirelap_events::{Saturate, Size};
 
 /// Messages whose times are kept, over all lanes. With more, those of every second one are dropped.
 const MOST: usize = 1 << 20;
@@ -17,14 +17,14 @@ pub struct KeptTimes<T> {
     lanes: Vec<Vec<T>>,
     /// Those of messages are kept whose number has so many zeros at its end, in binary.
     zeros: u32,
-    kept: usize,
+    kept: Size,
     most: usize,
 }
 
 impl<T: Copy + Default> KeptTimes<T> {
     /// Times of so many lanes, of which none are known.
     pub fn new(lanes: usize) -> KeptTimes<T> {
-        KeptTimes { lanes: vec![Vec::new(); lanes], zeros: 0, kept: 0, most: MOST }
+        KeptTimes { lanes: vec![Vec::new(); lanes], zeros: 0, kept: Size(0), most: MOST }
     }
 
     /// Makes room for so many messages of a lane.
@@ -54,15 +54,14 @@ impl<T: Copy + Default> KeptTimes<T> {
     pub fn get_mut(&mut self, (lane, number): LaneMessage) -> Option<&mut T> {
         while self.keeps(number) {
             let place = (number >> self.zeros) as usize;
-            let needed = place.saturating_add(1);
-            let more = needed.saturating_sub(self.lanes.get(lane)?.len());
-            let has_room = more == 0 || self.kept.saturating_add(more) <= self.most;
+            let more = Size(place) + 1 - self.lanes.get(lane)?.len();
+            let has_room = more == 0 || self.kept + more <= self.most;
             if !has_room && self.drop_half() {
                 continue;
             }
             let lane = self.lanes.get_mut(lane)?;
-            lane.resize(lane.len().saturating_add(more), T::default());
-            self.kept.grow(more);
+            lane.resize((more + lane.len()).0, T::default());
+            self.kept += more;
             return lane.get_mut(place);
         }
         None
@@ -75,14 +74,14 @@ impl<T: Copy + Default> KeptTimes<T> {
             return false;
         }
         self.zeros.grow(1);
-        self.kept = 0;
+        self.kept = Size(0);
         for lane in &mut self.lanes {
-            let mut place = 0_usize;
+            let mut stays = false;
             lane.retain(|_| {
-                place.grow(1);
-                place % 2 == 1
+                stays = !stays;
+                stays
             });
-            self.kept.grow(lane.len());
+            self.kept += lane.len();
         }
         true
     }

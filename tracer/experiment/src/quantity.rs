@@ -9,12 +9,10 @@ use wirelap_session::Sampling;
 /// # Errors
 /// The text is not such a number.
 pub fn bytes(text: &str) -> Result<u64, String> {
-    let (digits, unit) = match text.to_ascii_uppercase().chars().last() {
-        Some('K') => (&text[..text.len().saturating_sub(1)], 1 << 10),
-        Some('M') => (&text[..text.len().saturating_sub(1)], 1 << 20),
-        Some('G') => (&text[..text.len().saturating_sub(1)], 1 << 30),
-        _ => (text, 1u64),
-    };
+    let units = [(['K', 'k'], 1 << 10), (['M', 'm'], 1 << 20), (['G', 'g'], 1 << 30)];
+    let with_unit =
+        units.iter().find_map(|(letters, unit)| Some((text.strip_suffix(*letters)?, *unit)));
+    let (digits, unit) = with_unit.unwrap_or((text, 1_u64));
     let wrong = || format!("`{text}` is not a number of bytes such as 64, 4K or 1M");
     digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit)).ok_or_else(wrong)
 }

@@ -11,7 +11,7 @@ use crate::samples::SharedSamples;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wirelap_events::{
-    Delivery, MAX_LEGS, Nanos, Pid, SampleStatus, Segment, Segments, Stage, Stamp,
+    Count, Delivery, MAX_LEGS, Nanos, Pid, SampleStatus, Segment, Segments, Stage, Stamp,
 };
 use wirelap_events::{Saturate, Total};
 use wirelap_report::{Samples, SegmentRow};
@@ -55,7 +55,7 @@ impl SegmentTimes {
     /// The segments that at least one message had, with the number of the leg, in the order in which messages pass them.
     pub fn iter(&self) -> impl Iterator<Item = (u8, Segment, &Samples)> {
         self.0.iter().enumerate().flat_map(|(leg, times)| {
-            let leg = u8::try_from(leg.saturating_add(1)).unwrap_or(u8::MAX);
+            let leg = u8::try_from(wirelap_events::human::ordinal(leg)).unwrap_or(u8::MAX);
             life_order().filter_map(move |s| Some((leg, s, times[s as usize].as_deref()?)))
         })
     }
@@ -113,17 +113,17 @@ pub struct Tally {
     /// The times in each segment.
     pub segments: SegmentTimes,
     /// Messages that were followed from the first send to the last read.
-    pub matched: u64,
+    pub matched: Count,
     /// Deliveries that were not followed from end to end.
-    pub unmatched: u64,
+    pub unmatched: Count,
     /// Warm-up messages of other projects' programs.
-    pub warmup: u64,
+    pub warmup: Count,
     /// Matched messages that were delivered again.
-    pub duplicates: u64,
+    pub duplicates: Count,
     /// Matched messages whose segments do not sum to their one-way latency.
-    pub telescoping_violations: u64,
+    pub telescoping_violations: Count,
     /// Payload bytes of the matched messages.
-    pub payload_bytes: u64,
+    pub payload_bytes: Count,
     /// The first send and the last read of all matched messages.
     pub span: Option<(Nanos, Nanos)>,
     /// Counts messages without a stamp, after this many of the warm-up; `None` counts those with a stamp.
@@ -154,12 +154,12 @@ impl Tally {
             replies: Samples::new(),
             gap: Samples::new(),
             segments: SegmentTimes::default(),
-            matched: 0,
-            unmatched: 0,
-            warmup: 0,
-            duplicates: 0,
-            telescoping_violations: 0,
-            payload_bytes: 0,
+            matched: Count(0),
+            unmatched: Count(0),
+            warmup: Count(0),
+            duplicates: Count(0),
+            telescoping_violations: Count(0),
+            payload_bytes: Count(0),
             span: None,
             unstamped: None,
             progress,
@@ -200,7 +200,7 @@ impl Tally {
         match (delivery.stamp, self.unstamped) {
             (Some(stamp), None) if !stamp.warmup => self.count(delivery, Some(stamp)),
             (None, Some(warmup)) if self.warmup < warmup => {
-                self.warmup.grow(1);
+                self.warmup += 1;
                 self.sample(delivery, SampleStatus::WarmUp);
             }
             (None, Some(_)) => self.count(delivery, None),
@@ -212,7 +212,7 @@ impl Tally {
         self.progress.fetch_add(1, Ordering::Relaxed);
         let last = delivery.legs.last().and_then(|leg| leg.times.get(Stage::Read));
         let (Some(one_way), Some(read)) = (delivery.one_way(), last) else {
-            self.unmatched.grow(1);
+            self.unmatched += 1;
             self.sample(delivery, SampleStatus::of_uncovered(delivery));
             return;
         };
@@ -220,13 +220,13 @@ impl Tally {
         let sender = sender.map_or(Pid(0), |task| task.pid);
         let slot = MessageTimes { sent: read - one_way, read, sender };
         if stamp.is_some_and(|stamp| !self.keep(stamp, slot)) {
-            self.duplicates.grow(1);
+            self.duplicates += 1;
             self.sample(delivery, SampleStatus::Duplicate);
             return;
         }
         self.sample(delivery, SampleStatus::Counted);
-        self.matched.grow(1);
-        self.payload_bytes.grow(delivery.payload_len);
+        self.matched += 1;
+        self.payload_bytes += delivery.payload_len;
         self.one_way.add(one_way);
         self.blocks.add(one_way);
         match stamp.map(|stamp| stamp.reply) {
@@ -254,7 +254,7 @@ impl Tally {
             }
         }
         if sum != one_way {
-            self.telescoping_violations.grow(1);
+            self.telescoping_violations += 1;
         }
         if let Some(gap) = gap {
             self.gap.add(gap);
@@ -338,8 +338,8 @@ pub mod tests {
         tally.delivery(&delivery(stamp(6), &[(Stage::Send, 10), (Stage::Ready, 20)]));
         tally.delivery(&delivery(Stamp { warmup: true, ..stamp(5) }, &whole));
         tally.delivery(&Delivery { stamp: None, ..delivery(stamp(7), &whole) });
-        assert_eq!((tally.matched, tally.unmatched), (1, 1));
-        assert_eq!((tally.duplicates, tally.telescoping_violations), (1, 0));
+        assert_eq!((tally.matched, tally.unmatched), (Count(1), Count(1)));
+        assert_eq!((tally.duplicates, tally.telescoping_violations), (Count(1), Count(0)));
         let slot = MessageTimes { sent: Nanos(10), read: Nanos(30), sender: Pid(0) };
         assert_eq!(tally.messages().collect::<Vec<_>>(), [(stamp(5), slot)]);
     }
@@ -353,7 +353,7 @@ pub mod tests {
                 tally.delivery(&delivery(Stamp { stream, ..stamp(5) }, &whole));
             }
         }
-        assert_eq!((tally.matched, tally.duplicates), (9, 3));
+        assert_eq!((tally.matched, tally.duplicates), (Count(9), Count(3)));
         assert_eq!(tally.messages().filter(|(stamp, _)| stamp.stream == 63).count(), 3);
     }
 
@@ -366,9 +366,9 @@ pub mod tests {
         }
         tally.delivery(&Delivery { stamp: None, ..delivery(stamp(0), &whole[..2]) });
         tally.delivery(&delivery(stamp(5), &whole));
-        assert_eq!((tally.warmup, tally.matched, tally.unmatched), (2, 3, 1));
+        assert_eq!([tally.warmup, tally.matched, tally.unmatched], [2, 3, 1].map(Count));
         assert_eq!((tally.one_way.count(), tally.requests.count()), (3, 0));
-        assert_eq!((tally.duplicates, tally.messages().count()), (0, 0));
+        assert_eq!((tally.duplicates.0, tally.messages().count()), (0, 0));
     }
 
     #[test]
@@ -395,6 +395,6 @@ pub mod tests {
         let mut tally = Tally::new(8, Arc::default());
         let stages = [(Stage::Send, 10), (Stage::Read, 30)];
         tally.delivery(&delivery(stamp(u32::MAX), &stages));
-        assert_eq!((tally.matched, tally.messages().count()), (1, 0));
+        assert_eq!((tally.matched.0, tally.messages().count()), (1, 0));
     }
 }

@@ -39,18 +39,9 @@ impl RowCounts {
     /// The counts since an earlier time.
     pub fn since(&self, earlier: &RowCounts) -> Counts {
         let (now, then) = (&self.messages, &earlier.messages);
-        Counts {
-            sent: now.sent.saturating_sub(then.sent),
-            delivered: now.delivered.saturating_sub(then.delivered),
-            matched: now.matched.saturating_sub(then.matched),
-            uncovered: now.uncovered.saturating_sub(then.uncovered),
-            never_read: now.never_read.saturating_sub(then.never_read),
-            cut: now.cut.saturating_sub(then.cut),
-            unfinished: now.unfinished.saturating_sub(then.unfinished),
-            duplicates: now.duplicates.saturating_sub(then.duplicates),
-            retained: now.retained.saturating_sub(then.retained),
-            warmup: now.warmup.saturating_sub(then.warmup),
-        }
+        wirelap_events::fieldwise!(now - then => Counts {
+            sent, delivered, matched, uncovered, never_read, cut, unfinished, duplicates, retained, warmup
+        })
     }
 }
 
@@ -96,7 +87,7 @@ fn segments(all: &[SegmentSlice]) -> Vec<SegmentStat> {
     let seen = all.iter().filter(|segment| segment.count > 0);
     let mut stats: Vec<SegmentStat> = seen
         .map(|one| SegmentStat {
-            leg: u8::try_from(one.leg.saturating_add(1)).unwrap_or(u8::MAX),
+            leg: u8::try_from(wirelap_events::human::ordinal(one.leg)).unwrap_or(u8::MAX),
             segment: one.segment,
             p50: one.times.quantile(0.5),
             p99: one.times.quantile(0.99),

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use wirelap_correlate::Snapshot;
-use wirelap_events::{GroupId, Nanos, TopicId};
+use wirelap_events::{GroupId, Nanos, Size, TopicId};
 
 /// Bytes that figures over time and the sums of windows take at most, about.
 const BUDGET: usize = 48 << 20;
@@ -175,12 +175,12 @@ impl SessionHistory {
     fn sums(&self) -> usize {
         let marked = self.since_mark.iter().map(|(running, _)| running);
         let all = self.running.iter().chain([&self.since_start]).chain(marked);
-        all.map(RunningSum::memory).fold(0, usize::saturating_add)
+        Size::sum(all.map(RunningSum::memory)).0
     }
 
     /// The memory that figures over time and the sums of windows take, in bytes.
     pub fn bytes(&self) -> usize {
-        self.timeline.memory().saturating_add(self.sums())
+        (Size(self.timeline.memory()) + self.sums()).0
     }
 
     /// The newest snapshot; its figures are of all the time since the beginning.

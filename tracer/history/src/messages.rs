@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wirelap_correlate::DelayCause;
-use wirelap_events::{Delivery, FlowKey, GroupId, Nanos, Stage};
+use wirelap_events::{Delivery, FlowKey, GroupId, Nanos, Size, Stage};
 
 /// The fate of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,10 +55,7 @@ impl KeptMessage {
     fn bytes(&self) -> usize {
         let hops = self.delivery.legs.iter().flat_map(|leg| [&leg.chain, &leg.before]);
         let hops = hops.map(|hops| size_of_val(hops.as_slice()));
-        hops.fold(
-            size_of::<KeptMessage>().saturating_add(size_of::<Delivery>()),
-            usize::saturating_add,
-        )
+        (Size::of::<KeptMessage>(1) + Size::of::<Delivery>(1) + Size::sum(hops)).0
     }
 
     /// The flow of its first leg.
@@ -85,21 +82,21 @@ struct OfRow {
     undelivered: VecDeque<KeptMessage>,
     aside: VecDeque<KeptMessage>,
     /// The memory that all of them take, in bytes. A message that is in two lists counts twice.
-    bytes: usize,
+    bytes: Size,
 }
 
 /// Single messages by row, a bounded number of each kind and in bounded memory.
 #[derive(Clone, Debug)]
 pub struct MessageStore {
     rows: FxHashMap<GroupId, OfRow>,
-    bytes: usize,
+    bytes: Size,
     budget: usize,
 }
 
 impl MessageStore {
     /// Keeps messages in at most about `budget` bytes. Beyond them, the row whose messages take most gives up some.
     pub(crate) fn new(budget: usize) -> MessageStore {
-        MessageStore { rows: FxHashMap::default(), bytes: 0, budget }
+        MessageStore { rows: FxHashMap::default(), bytes: Size(0), budget }
     }
 
     /// Adds a message of a row, which ended after those that were added before.
@@ -110,7 +107,7 @@ impl MessageStore {
         let row = self.rows.entry(group).or_default();
         let before = row.bytes;
         row.add(message);
-        self.bytes = self.bytes.saturating_add(row.bytes).saturating_sub(before);
+        self.bytes = self.bytes + row.bytes - before;
         self.shrink();
     }
 
@@ -118,22 +115,22 @@ impl MessageStore {
     pub(crate) fn unite(&mut self, part: GroupId, whole: GroupId) {
         let Some(part) = self.rows.remove(&part) else { return };
         let row = self.rows.entry(whole).or_default();
-        self.bytes = self.bytes.saturating_sub(part.bytes).saturating_sub(row.bytes);
+        self.bytes = self.bytes - part.bytes - row.bytes;
         row.unite(part);
-        self.bytes = self.bytes.saturating_add(row.bytes);
+        self.bytes += row.bytes;
     }
 
     fn shrink(&mut self) {
         while self.bytes > self.budget {
             let most = self.rows.values_mut().max_by_key(|row| row.bytes);
             let Some(gone) = most.and_then(OfRow::drop_one) else { return };
-            self.bytes = self.bytes.saturating_sub(gone);
+            self.bytes -= gone;
         }
     }
 
     /// The memory that all messages take, in bytes.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes.0
     }
 
     /// The slowest messages of a row since the beginning, the slowest first.
@@ -213,7 +210,7 @@ impl OfRow {
         list.insert(at.min(list.len()), message);
         let gone = if list.len() > limit { list.pop_back() } else { None };
         let gone = gone.map_or(0, |message| message.bytes());
-        self.bytes = self.bytes.saturating_add(added).saturating_sub(gone);
+        self.bytes = self.bytes + added - gone;
     }
 
     /// Adds the messages of another row.
@@ -243,7 +240,7 @@ impl OfRow {
     fn drop_one(&mut self) -> Option<usize> {
         let lists = [&mut self.slowest, &mut self.latest, &mut self.undelivered, &mut self.aside];
         let message = lists.into_iter().max_by_key(|list| list.len())?.pop_back()?;
-        self.bytes = self.bytes.saturating_sub(message.bytes());
+        self.bytes -= message.bytes();
         Some(message.bytes())
     }
 }
@@ -279,7 +276,7 @@ mod tests {
         let slowest: Vec<_> = messages.slowest(GroupId(1)).map(|one| one.one_way).collect();
         assert!(slowest.len() > 5 && slowest.is_sorted_by(|a, b| a >= b));
         let rows = [1, 2].map(GroupId);
-        let counted = rows.map(|group| messages.rows[&group].bytes).iter().sum::<usize>();
+        let counted = Size::sum(rows.map(|group| messages.rows[&group].bytes));
         assert_eq!(counted, messages.bytes());
     }
 

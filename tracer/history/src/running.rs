@@ -5,7 +5,7 @@ use crate::timeline::{BlockTimeline, TimelineBlock};
 use crate::united::United;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
-use wirelap_events::{GroupId, Nanos};
+use wirelap_events::{GroupId, Nanos, Size};
 
 /// The smallest and the largest one-way latency, scheduling gap and dwell of a slice.
 #[derive(Clone, Copy, Debug)]
@@ -105,9 +105,9 @@ impl RunningSum {
 
     /// The memory that it takes, in bytes.
     pub fn memory(&self) -> usize {
-        let limits = |sum: &Sum| sum.limits.capacity().saturating_mul(size_of::<SliceLimits>());
-        let rows = self.rows.values().map(|sum| sum.row.bytes().saturating_add(limits(sum)));
-        rows.fold(size_of::<RunningSum>(), usize::saturating_add)
+        let limits = |sum: &Sum| Size::of::<SliceLimits>(sum.limits.capacity());
+        let rows = self.rows.values().map(|sum| limits(sum) + sum.row.bytes());
+        (Size::of::<RunningSum>(1) + Size::sum(rows)).0
     }
 }
 

@@ -4,7 +4,7 @@ use crate::bins::Bins;
 use crate::history::SessionHistory;
 use crate::slice::RowSlice;
 use crate::timeline::TimelineBlock;
-use wirelap_events::{GroupId, Nanos, Saturate, Segment};
+use wirelap_events::{Count, GroupId, Nanos, Saturate, Segment};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -46,7 +46,7 @@ impl Second {
     /// The time of a leg's segment, all deliveries together, in nanoseconds; 0 if none had it.
     pub fn segment(&self, leg: usize, segment: Segment) -> u64 {
         let all = self.segments.iter().filter(|(l, s, _)| (*l, *s) == (leg, segment));
-        all.fold(0, |sum, (.., more)| sum.saturating_add(*more))
+        Count::sum(all.map(|(.., more)| *more)).0
     }
 }
 

@@ -4,7 +4,7 @@ use crate::bins::Bins;
 use crate::messages::KeptMessage;
 use std::sync::Arc;
 use wirelap_correlate::Snapshot;
-use wirelap_events::{GroupId, Nanos, Saturate, Segment, TopicId};
+use wirelap_events::{GroupId, Nanos, Saturate, Segment, Size, TopicId};
 
 /// A snapshot, and what was delivered since the one before.
 #[derive(Clone, Debug, Default)]
@@ -137,11 +137,9 @@ impl RowSlice {
     /// The memory that it takes, in bytes.
     pub fn bytes(&self) -> usize {
         let own = self.bins().into_iter().map(Bins::bytes);
-        let segments = self
-            .segments
-            .iter()
-            .map(|segment| segment.times.bytes().saturating_add(size_of::<SegmentSlice>()));
-        own.chain(segments).fold(size_of::<RowSlice>(), usize::saturating_add)
+        let times = self.segments.iter().map(|segment| segment.times.bytes());
+        let segments = Size::of::<SegmentSlice>(self.segments.len()) + Size::sum(times);
+        (Size::of::<RowSlice>(1) + Size::sum(own) + segments).0
     }
 }
 
@@ -159,6 +157,6 @@ impl Slice {
 
     /// The memory that its rows take, in bytes.
     pub fn bytes(&self) -> usize {
-        self.rows.iter().map(RowSlice::bytes).fold(size_of::<Slice>(), usize::saturating_add)
+        (Size::of::<Slice>(1) + Size::sum(self.rows.iter().map(RowSlice::bytes))).0
     }
 }

@@ -178,7 +178,7 @@ fn identity() -> Vec<TableColumn> {
 
 /// The name of a column of a leg.
 fn of_leg(index: usize, name: &str) -> String {
-    format!("leg{}_{name}", index.saturating_add(1))
+    format!("leg{}_{name}", wirelap_events::human::ordinal(index))
 }
 
 /// The connection of a leg and the threads at its ends.
@@ -236,7 +236,7 @@ fn spent_item() -> Arc<Field> {
 /// The times that each delivery spent, by cause. The cause of time that a segment takes anyway is null, as in the JSON.
 fn spent(batch: &RowBatch) -> ListArray {
     let all = || batch.spent.iter();
-    let legs = all().map(|spent| i64::try_from(spent.leg.saturating_add(1)).ok());
+    let legs = all().map(|spent| i64::try_from(wirelap_events::human::ordinal(spent.leg)).ok());
     let segments = all().map(|spent| Some(spent.segment.name()));
     let causes = all().map(|spent| spent.cause.name());
     let times = all().map(|spent| Some(time(spent.time)));

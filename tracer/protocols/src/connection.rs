@@ -3,7 +3,7 @@
 use crate::remedies::Remedies;
 use crate::side::Side;
 use crate::{FrameSink, Memory, SignatureMatch};
-use wirelap_events::{ByteRange, Frame, FrameClass, Transport};
+use wirelap_events::{ByteRange, Frame, FrameClass, Size, Transport};
 
 /// Bytes that are kept of a PDU that is spread over several packets; further bytes are counted, not stored.
 pub const KEPT_BYTES: usize = 256 * 1024;
@@ -251,8 +251,8 @@ pub trait Connection: Send {
     }
 
     /// An estimate of the decoder's memory in bytes: tables and incomplete messages, without what every decoder needs.
-    fn held_bytes(&self) -> usize {
-        0
+    fn held_bytes(&self) -> Size {
+        Size(0)
     }
 
     /// Messages of which a part was sent, and the end was not seen yet.

@@ -3,7 +3,7 @@
 //! (NATS).
 
 use rustc_hash::FxHashMap;
-use wirelap_events::{Offset, Saturate};
+use wirelap_events::{Offset, Saturate, Size};
 
 /// A receiver with more unacknowledged messages is not kept waiting for acknowledgements, or not for long.
 const MOST: usize = 2048;
@@ -123,9 +123,9 @@ impl InFlight {
     }
 
     /// Bytes of memory that they use.
-    pub fn held_bytes(&self) -> usize {
+    pub fn held_bytes(&self) -> Size {
         const ENTRY: usize = size_of::<(u64, Offset)>() + 1;
-        self.ids.capacity().saturating_mul(ENTRY)
+        Size(ENTRY) * self.ids.capacity()
     }
 }
 

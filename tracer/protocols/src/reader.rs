@@ -1,6 +1,6 @@
 //! A bounded reader over bytes. Decoders index bytes only through it, so that no input can make them panic.
 
-use wirelap_events::Saturate;
+use wirelap_events::Size;
 
 /// Why a field could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum FieldError {
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
-    position: usize,
+    position: Size,
 }
 
 macro_rules! integers {
@@ -41,7 +41,7 @@ impl<'a> Reader<'a> {
     /// A reader at the front of `bytes`.
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Reader<'a> {
-        Reader { rest: bytes, position: 0 }
+        Reader { rest: bytes, position: Size(0) }
     }
 
     /// The next `n` bytes.
@@ -49,7 +49,7 @@ impl<'a> Reader<'a> {
     pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
         let (head, rest) = self.rest.split_at_checked(n)?;
         self.rest = rest;
-        self.position.grow(n);
+        self.position += n;
         Some(head)
     }
 
@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
     pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (head, rest) = self.rest.split_first_chunk::<N>()?;
         self.rest = rest;
-        self.position.grow(N);
+        self.position += N;
         Some(*head)
     }
 
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn rest(&mut self) -> &'a [u8] {
         let rest = std::mem::take(&mut self.rest);
-        self.position.grow(rest.len());
+        self.position += rest.len();
         rest
     }
 
@@ -124,7 +124,13 @@ impl<'a> Reader<'a> {
     /// Bytes read so far, counted from the start of the outermost reader.
     #[inline]
     pub fn position(&self) -> usize {
-        self.position
+        self.position.0
+    }
+
+    /// Bytes that were read since the reader was at the position of `start`.
+    #[inline]
+    pub fn read_since(&self, start: &Reader<'_>) -> usize {
+        (self.position - start.position).0
     }
 
     /// Number of remaining bytes.
@@ -138,6 +144,14 @@ impl<'a> Reader<'a> {
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
+}
+
+/// Adds bytes to a buffer until it has `limit` of them. Returns those that were added.
+pub(crate) fn extend_up_to<'a>(buffer: &mut Vec<u8>, bytes: &'a [u8], limit: usize) -> &'a [u8] {
+    let space = limit.saturating_sub(buffer.len());
+    let added = bytes.get(..space).unwrap_or(bytes);
+    buffer.extend_from_slice(added);
+    added
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Finds out which observations the files contain, and makes notes on those that are missing.
 
-use wirelap_events::Saturate;
+use wirelap_events::Count;
 use wirelap_events::{Body, Event, Nanos, Packet, PacketHook};
 
 /// The observations that at least one event of the files is of.
@@ -15,7 +15,7 @@ pub struct FileObservations {
     read: bool,
     pub first: Option<Nanos>,
     /// The number of packets whose payload was not captured completely.
-    cut: u64,
+    cut: Count,
     times: TimestampUnit,
 }
 
@@ -24,7 +24,7 @@ pub struct FileObservations {
 struct TimestampUnit {
     /// The longest unit of those that are looked for which all times are multiples of, in nanoseconds.
     unit: u64,
-    packets: u64,
+    packets: Count,
 }
 
 /// Longer units are none that a file's times have.
@@ -38,7 +38,7 @@ const ENOUGH_TIMES: u64 = 8;
 
 impl Default for TimestampUnit {
     fn default() -> TimestampUnit {
-        TimestampUnit { unit: LONGEST_UNIT, packets: 0 }
+        TimestampUnit { unit: LONGEST_UNIT, packets: Count(0) }
     }
 }
 
@@ -47,7 +47,7 @@ impl TimestampUnit {
         while self.unit > USUAL_UNIT && !at.0.is_multiple_of(self.unit) {
             self.unit /= 10;
         }
-        self.packets.grow(1);
+        self.packets += 1;
     }
 }
 
@@ -55,7 +55,7 @@ impl FileObservations {
     pub fn add(&mut self, event: &Event<'_>) {
         self.first.get_or_insert(event.at);
         if let Body::Packet(packet) = &event.body {
-            self.cut.grow(u64::from(packet.uncaptured() > 0));
+            self.cut += u64::from(packet.uncaptured() > 0);
             self.times.add(event.at);
         }
         match event.body {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use wirelap_correlate::{BreakdownQuery, Correlator, Snapshot, TlsKeys, UnobservedHost};
-use wirelap_events::{Delivery, Nanos, Saturate};
+use wirelap_events::{Count, Delivery, Nanos, Size};
 use wirelap_process::{Failure, Outputs};
 use wirelap_recording::hosts::DuplicateCapture;
 use wirelap_recording::{BlockOrEntry, Entry, Recording};
@@ -46,9 +46,9 @@ pub struct ReplayedHosts {
 #[derive(Clone, Copy, Debug, Default)]
 struct UnsortedPackets {
     /// Packets that came too late in their file to be sorted.
-    too_late: u64,
+    too_late: Count,
     /// Directions of Multipath TCP's subflows that could not be put into their connections.
-    split_subflows: u64,
+    split_subflows: Count,
 }
 
 /// Reads files through the correlator.
@@ -75,7 +75,7 @@ pub struct Replay<F> {
     for_report: bool,
     /// Adds up figures meanwhile.
     figures: Option<FiguresThread>,
-    pub(crate) files: usize,
+    pub(crate) files: Size,
     pub(crate) packets_only: bool,
     /// The difference from the clock of the events to the wall clock in nanoseconds.
     pub(crate) wall: Option<i64>,
@@ -127,7 +127,7 @@ impl<F: Follower> Replay<F> {
             observed: FileObservations::default(),
             for_report: false,
             figures: None,
-            files: 0,
+            files: Size(0),
             packets_only: false,
             wall: None,
             hosts: ReplayedHosts::default(),
@@ -174,7 +174,7 @@ impl<F: Follower> Replay<F> {
     fn file(&mut self, path: &Path) -> Result<(), Failure> {
         let mut recording = open(path, &self.read)?;
         let first = self.files == 0;
-        self.files.grow(1);
+        self.files += 1;
         let first_packets = hosts::first_packets(path);
         let mut ends = first_packets.are_twice.then(DuplicateCapture::default);
         if first {
@@ -251,8 +251,8 @@ impl<F: Follower> Replay<F> {
         }
         self.notes.extend(left_out(shown, recording.counts()));
         let disorder = recording.disorder();
-        self.unsorted.too_late.grow(disorder.too_late);
-        self.unsorted.split_subflows.grow(recording.counts().split_subflows);
+        self.unsorted.too_late += disorder.too_late;
+        self.unsorted.split_subflows += recording.counts().split_subflows;
         self.notes.extend(out_of_order(shown, disorder));
     }
 
@@ -288,8 +288,8 @@ impl<F: Follower> Replay<F> {
         for result in &mut report.results {
             let trust = &mut result.trust;
             trust.packets_only = self.packets_only;
-            trust.too_late_packets = self.unsorted.too_late;
-            trust.split_subflows = self.unsorted.split_subflows;
+            trust.too_late_packets = self.unsorted.too_late.0;
+            trust.split_subflows = self.unsorted.split_subflows.0;
             trust.time_unit_ns = self.observed.time_unit().filter(|_| self.packets_only);
             trust.hosts.clone_from(&self.hosts.clocks);
             trust.clocks = match self.hosts.clocks.as_slice() {

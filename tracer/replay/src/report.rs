@@ -90,7 +90,7 @@ pub fn without_beginning(file: &str) -> String {
 /// Notes on packets that were not in the order of their times.
 pub fn out_of_order(file: &str, disorder: Disorder) -> Vec<String> {
     let sorted = (disorder.sorted > 0).then(|| {
-        let packets = counted_as(disorder.sorted, "packet was", "packets were");
+        let packets = counted_as(disorder.sorted.0, "packet was", "packets were");
         format!(
             "{file}: {packets} behind later ones in the file, and wirelap has sorted them by their times."
         )
@@ -99,7 +99,7 @@ pub fn out_of_order(file: &str, disorder: Disorder) -> Vec<String> {
         format!(
             "{file}: the clock goes back {}, by up to {}: what comes after that is taken to go on at once, so no time \
              across it is known.",
-            counted_as(disorder.steps, "time", "times"),
+            counted_as(disorder.steps.0, "time", "times"),
             disorder.longest_step
         )
     });

@@ -5,7 +5,7 @@ use crate::grid::{Align, hang, lay_out};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate::{Snapshot, snapshot};
-use wirelap_events::{Saturate, human};
+use wirelap_events::{Count, human};
 
 /// Rows of the table, if the user names no number.
 pub const LISTED: usize = 20;
@@ -139,12 +139,10 @@ impl ReportedBreakdown {
             cells
         }));
         let mut out = lay_out(&align, &rows);
-        let (mut sent, mut delivered) = (self.rest.sent, self.rest.delivered);
-        for row in self.rows.iter().skip(listed) {
-            sent.grow(row.sent);
-            delivered.grow(row.delivered);
-        }
-        let more = (self.rows.len().saturating_sub(listed) as u64).saturating_add(self.rest_rows);
+        let rest = self.rows.get(listed..).unwrap_or_default();
+        let sent = (Count::sum(rest.iter().map(|row| row.sent)) + self.rest.sent).0;
+        let delivered = (Count::sum(rest.iter().map(|row| row.delivered)) + self.rest.delivered).0;
+        let more = (Count(rest.len() as u64) + self.rest_rows).0;
         if more > 0 {
             let rows = human_rows(more);
             out.push_str(&hang(

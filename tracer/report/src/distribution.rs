@@ -59,7 +59,7 @@ impl From<Summary> for DistributionSummary {
 #[derive(Clone, Debug)]
 pub struct Samples {
     histogram: Histogram,
-    sum: u64,
+    sum: Nanos,
     min: u64,
     max: u64,
 }
@@ -76,13 +76,13 @@ impl Samples {
         let mut histogram = Histogram::new(DIGITS);
         histogram.add(LONGEST_NS);
         histogram.clear();
-        Samples { histogram, sum: 0, min: u64::MAX, max: 0 }
+        Samples { histogram, sum: Nanos(0), min: u64::MAX, max: 0 }
     }
 
     /// Adds a sample.
     pub fn add(&mut self, time: Nanos) {
         self.histogram.add(time.0.min(LONGEST_NS));
-        self.sum = self.sum.saturating_add(time.0);
+        self.sum += time;
         self.min = self.min.min(time.0);
         self.max = self.max.max(time.0);
     }
@@ -93,7 +93,7 @@ impl Samples {
             return;
         }
         self.histogram.add_many(time.0.min(LONGEST_NS), count);
-        self.sum = self.sum.saturating_add(time.0.saturating_mul(count));
+        self.sum += time * count;
         self.min = self.min.min(time.0);
         self.max = self.max.max(time.0);
     }
@@ -101,7 +101,7 @@ impl Samples {
     /// Adds all of another's samples.
     pub fn merge(&mut self, other: &Samples) {
         self.histogram.merge(&other.histogram);
-        self.sum = self.sum.saturating_add(other.sum);
+        self.sum += other.sum;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
     }
@@ -113,7 +113,7 @@ impl Samples {
 
     /// The exact sum of all samples.
     pub fn sum(&self) -> Nanos {
-        Nanos(self.sum)
+        self.sum
     }
 
     /// A quantile in 0..=1, inside the exact minimum and maximum; 0 without samples.
@@ -138,7 +138,7 @@ impl Samples {
         let mut samples = Samples::new();
         let decoded = Histogram::decode(text).filter(|histogram| histogram.count() > 0)?;
         samples.histogram.merge(&decoded);
-        Some(Samples { sum, min, max, ..samples })
+        Some(Samples { sum: Nanos(sum), min, max, ..samples })
     }
 
     /// The exact minimum and maximum; `None` without samples.

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wirelap_events::Total;
+use wirelap_events::Count;
 
 /// Where the bytes went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -138,14 +138,13 @@ pub struct PartsBytes {
 impl PartsBytes {
     /// All of them together.
     pub fn total(&self) -> u64 {
-        self.named().iter().map(|(_, bytes)| bytes).total()
+        Count::sum(self.named().map(|(_, bytes)| bytes)).0
     }
 
     /// Bytes of TCP and UDP payload: without headers and without retransmissions.
     pub fn transported(&self) -> u64 {
         let below = [self.transport, self.network, self.link, self.pure_ack, self.connection];
-        let below = below.into_iter().fold(self.retransmitted, u64::saturating_add);
-        self.total().saturating_sub(below)
+        (Count(self.total()) - Count::sum(below) - self.retransmitted).0
     }
 
     /// Each part with its name, from the payload outwards to the link.

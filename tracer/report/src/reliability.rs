@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use wirelap_correlate as correlate;
 use wirelap_correlate::snapshot::SERVER_ROLE;
 use wirelap_correlate::{FileFacts, Holes, TrustFacts, UncertainCounts};
-use wirelap_events::Total;
+use wirelap_events::Count;
 
 /// Whether a result's figures can be used.
 #[derive(
@@ -76,10 +76,7 @@ impl ReportedUnseen {
     /// The sum of both.
     #[must_use]
     pub fn plus(self, other: ReportedUnseen) -> ReportedUnseen {
-        ReportedUnseen {
-            packets: self.packets.saturating_add(other.packets),
-            bytes: self.bytes.saturating_add(other.bytes),
-        }
+        wirelap_events::fieldwise!(self + other => ReportedUnseen { packets, bytes })
     }
 }
 
@@ -125,7 +122,7 @@ impl RunResult {
     /// Connections of clients that reach its servers through Unix sockets.
     fn unix_clients(&self) -> u64 {
         let servers = self.processes.iter().filter(|process| process.role == SERVER_ROLE);
-        servers.filter_map(|process| Some(process.unix_clients.as_ref()?.connections)).total()
+        Count::sum(servers.filter_map(|process| Some(process.unix_clients.as_ref()?.connections))).0
     }
 
     fn facts(&self) -> TrustFacts {
@@ -143,11 +140,11 @@ impl RunResult {
         TrustFacts {
             is_sampled,
             packets_only: trust.packets_only,
-            messages: messages.sent.saturating_add(messages.delivered),
+            messages: (Count(messages.sent) + messages.delivered).0,
             deliveries: if is_sampled {
-                messages.matched.saturating_add(messages.uncovered)
+                (Count(messages.matched) + messages.uncovered).0
             } else {
-                messages.delivered.saturating_sub(from_elsewhere)
+                (Count(messages.delivered) - from_elsewhere).0
             },
             matched: messages.matched,
             own_counts: self.own_counts(),

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 use wirelap_correlate::{Snapshot, snapshot};
-use wirelap_events::{Nanos, human};
+use wirelap_events::{Count, Nanos, human};
 
 /// Rows of the table.
 const LISTED: usize = 10;
@@ -112,8 +112,7 @@ impl From<snapshot::Lag> for ReportedLag {
 impl ReportedLag {
     /// All messages that it has not read.
     pub fn messages(&self) -> u64 {
-        let sent = self.in_network_messages.saturating_add(self.unread_messages);
-        self.unsent_messages.saturating_add(sent)
+        Count::sum([self.unsent_messages, self.in_network_messages, self.unread_messages]).0
     }
 }
 
@@ -169,7 +168,7 @@ impl ReportedSlowSubscribers {
         let mut rows = vec![heading.map(String::from).to_vec()];
         rows.extend(self.listed.iter().take(LISTED).map(cells));
         let mut out = lay_out(&align, &rows);
-        let more = self.more.saturating_add(self.listed.len().saturating_sub(LISTED) as u64);
+        let more = (Count(self.listed.len() as u64) - LISTED as u64 + self.more).0;
         if more > 0 {
             out.push_str(&hang("", &format!("and {} more", human::exact(more))));
         }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use wirelap_correlate::UncertainCounts;
-use wirelap_events::{EventLosses, Total, TraceDetail};
+use wirelap_events::{Count, EventLosses, TraceDetail};
 
 // A field for each member of the JSON.
 /// How far the figures can be trusted.
@@ -220,7 +220,7 @@ impl ReportedTrust {
 
     /// Lost events of all probes.
     pub fn lost(&self) -> u64 {
-        self.events_lost.values().total()
+        Count::sum(self.events_lost.values().copied()).0
     }
 
     /// The same, with their cause.
@@ -347,7 +347,6 @@ pub struct GroundTruth {
 impl GroundTruth {
     /// Compared messages on which the records contradict the trace.
     pub fn contradicted(&self) -> u64 {
-        let of_times = self.violations.saturating_add(self.order_violations);
-        of_times.saturating_add(self.other_senders)
+        Count::sum([self.violations, self.order_violations, self.other_senders]).0
     }
 }

@@ -152,7 +152,7 @@ impl SamplingWindows {
 
     /// Longest time that a window is open.
     fn longest(&self) -> Nanos {
-        let longest = Nanos(self.open.0.saturating_mul(LONGEST));
+        let longest = self.open * LONGEST;
         self.patience.map_or(longest, |patience| longest.min(self.open + patience))
     }
 

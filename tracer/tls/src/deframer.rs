@@ -8,7 +8,7 @@
 //! A gap inside a record whose header is known damages that record alone. After any other one, the header of a record of
 //! application data is looked for; whether it is one, only its tag can tell.
 
-use wirelap_events::{ByteRange, Offset, Saturate};
+use wirelap_events::{ByteRange, Offset, Saturate, Size};
 
 /// Bytes of a header.
 pub const HEADER_LEN: usize = 5;
@@ -119,17 +119,17 @@ impl Default for Deframer {
 
 impl Deframer {
     /// Bytes of memory that it uses.
-    pub fn held_bytes(&self) -> usize {
-        self.buffer.capacity()
+    pub fn held_bytes(&self) -> Size {
+        Size(self.buffer.capacity())
     }
 
     /// The next bytes, of which the first is at `at`.
     pub fn feed(&mut self, at: Offset, bytes: &[u8], out: &mut dyn FnMut(Unit<'_>)) {
         let next = *self.next.get_or_insert(at);
         if at > next {
-            self.gap(next, at.0.saturating_sub(next.0), out);
+            self.gap(next, at - next, out);
         }
-        let old = usize::try_from(next.0.saturating_sub(at.0)).unwrap_or(usize::MAX);
+        let old = usize::try_from(next - at).unwrap_or(usize::MAX);
         let mut rest = bytes.get(old..).unwrap_or_default();
         while !rest.is_empty() {
             rest = match self.state {
@@ -149,12 +149,12 @@ impl Deframer {
     /// Bytes that will never come.
     pub fn gap(&mut self, at: Offset, len: u64, out: &mut dyn FnMut(Unit<'_>)) {
         let next = *self.next.get_or_insert(at);
-        let mut len = at.plus(len).0.saturating_sub(next.0);
+        let mut len = at + len - next;
         if len == 0 {
             return;
         }
         let kept = self.buffer.len() as u64;
-        let start = Offset(next.0.saturating_sub(kept));
+        let start = next - kept;
         if let (DeframerState::Record, Some(header)) =
             (self.state, RecordHeader::read(&self.buffer))
         {
@@ -228,7 +228,7 @@ impl Deframer {
             return behind;
         }
         let end = self.next.unwrap_or_default();
-        let at = Offset(end.0.saturating_sub(self.buffer.len() as u64));
+        let at = end - self.buffer.len() as u64;
         match RecordHeader::read(&self.buffer) {
             None => {
                 // No header begins with any of these bytes but the first, as far as is known: what follows is searched.
@@ -267,7 +267,7 @@ impl Deframer {
         if let Some(at) = across {
             self.buffer.truncate(kept);
             self.buffer.drain(..at);
-            let start = Offset(next.0.saturating_sub(self.buffer.len() as u64));
+            let start = next - self.buffer.len() as u64;
             return self.found(since, start, rest, out);
         }
         let inside = rest.windows(HEADER_LEN).position(RecordHeader::is_likely);

@@ -10,7 +10,7 @@ use crate::key::{Epoch, KeyMaterial, RecordKey, Text};
 use crate::key_log::Secret;
 use crate::schedule;
 use crate::suite::Suite;
-use wirelap_events::{ByteRange, Offset, Saturate};
+use wirelap_events::{ByteRange, Count, Offset, Size};
 
 /// The most numbers that are tried after a loss.
 const MAX_TRIES: u64 = 4096;
@@ -60,8 +60,8 @@ pub struct TlsDirection {
 
 impl TlsDirection {
     /// Bytes of memory that it uses.
-    pub fn held_bytes(&self) -> usize {
-        self.deframer.held_bytes().saturating_add(self.records.hellos.held_bytes())
+    pub fn held_bytes(&self) -> Size {
+        self.deframer.held_bytes() + self.records.hellos.held_bytes()
     }
 
     /// The next bytes, of which the first is at `at`.
@@ -98,13 +98,13 @@ pub struct DirectionRecords {
     epoch: Option<Epoch>,
     pub coming: Coming,
     /// Records that may have passed since the last one whose number was certain.
-    missed: u64,
+    missed: Count,
     /// Bytes that may yet be decrypted in vain.
-    budget: u64,
+    budget: Count,
     /// Records that were opened.
-    pub opened: u64,
+    pub opened: Count,
     /// Encrypted records that were not.
-    pub failed: u64,
+    pub failed: Count,
 }
 
 impl Default for DirectionRecords {
@@ -113,10 +113,10 @@ impl Default for DirectionRecords {
             hellos: HelloReader::default(),
             epoch: None,
             coming: Coming::Nothing,
-            missed: 0,
-            budget: BUDGET,
-            opened: 0,
-            failed: 0,
+            missed: Count(0),
+            budget: Count(BUDGET),
+            opened: Count(0),
+            failed: Count(0),
         }
     }
 }
@@ -152,8 +152,8 @@ impl DirectionRecords {
             }
             Unit::Lost(range) => {
                 self.hellos.reset();
-                self.missed.grow(range.len() / MIN_RECORD);
-                self.missed.grow(1);
+                self.missed += range.len() / MIN_RECORD;
+                self.missed += 1;
                 let at_most = range.len();
                 out(self, FoundContent::Unread { range, at_most, is_record: false });
             }
@@ -178,9 +178,9 @@ impl DirectionRecords {
         let Some(Text { kind, len }) = self.open(sealed, scratch) else {
             return self.not_read(at, header, out);
         };
-        self.opened.grow(1);
-        let earned = (len as u64).saturating_mul(BUDGET_PER_BYTE);
-        self.budget = self.budget.saturating_add(earned).min(BUDGET);
+        self.opened += 1;
+        let earned = Count(BUDGET_PER_BYTE) * len as u64;
+        self.budget = (self.budget + earned).min(Count(BUDGET));
         let text = scratch.get(..len).unwrap_or_default();
         match kind {
             kind::APPLICATION_DATA => {
@@ -223,7 +223,7 @@ impl DirectionRecords {
         {
             self.epoch = Some(Epoch::new(key));
             self.coming = Coming::Nothing;
-            self.missed = 0;
+            self.missed = Count(0);
         }
     }
 
@@ -234,11 +234,11 @@ impl DirectionRecords {
         header: RecordHeader,
         out: &mut dyn FnMut(&mut DirectionRecords, FoundContent<'_>),
     ) {
-        self.missed.grow(1);
+        self.missed += 1;
         if header.kind != kind::APPLICATION_DATA {
             return;
         }
-        self.failed.grow(1);
+        self.failed += 1;
         // Before the first key, it is a part of the handshake.
         let Some(epoch) = &self.epoch else { return };
         let overhead = epoch.key.form().overhead() as u64;
@@ -255,7 +255,7 @@ impl DirectionRecords {
                 find(&epoch.key, sealed, (epoch.next, tries), scratch, &mut self.budget)
         {
             epoch.passed(number);
-            self.missed = 0;
+            self.missed = Count(0);
             return Some(text);
         }
         for (index, material) in self.following().into_iter().enumerate() {
@@ -266,7 +266,7 @@ impl DirectionRecords {
                 epoch.passed(number);
                 self.epoch = Some(epoch);
                 self.adopted(index);
-                self.missed = 0;
+                self.missed = Count(0);
                 return Some(text);
             }
         }
@@ -275,8 +275,8 @@ impl DirectionRecords {
 
     /// Number of record numbers that are tried for a record.
     fn tries(&self, sealed: Sealed<'_>) -> u64 {
-        let affordable = self.budget.checked_div(sealed.cost()).unwrap_or_default();
-        self.missed.min(MAX_TRIES).min(affordable).saturating_add(1)
+        let affordable = self.budget.0.checked_div(sealed.cost()).unwrap_or_default();
+        (Count(self.missed.0.min(MAX_TRIES).min(affordable)) + 1).0
     }
 
     /// The keys that may come next.
@@ -311,13 +311,13 @@ fn find(
     sealed: Sealed<'_>,
     (first, tries): (u64, u64),
     scratch: &mut Vec<u8>,
-    budget: &mut u64,
+    budget: &mut Count,
 ) -> Option<(u64, Text)> {
     for number in first..first.saturating_add(tries) {
         if let Some(text) = key.open(number, sealed.header, sealed.body, scratch) {
             return Some((number, text));
         }
-        budget.shrink(sealed.cost());
+        *budget -= sealed.cost();
     }
     None
 }

@@ -7,7 +7,7 @@
 
 use crate::deframer::{HEADER_LEN, RecordHeader, kind};
 use crate::key_log::Random;
-use wirelap_events::Saturate;
+use wirelap_events::{Saturate, Size};
 
 /// Bytes in front of a handshake message.
 const HEAD: usize = 4;
@@ -118,8 +118,8 @@ pub struct HelloReader {
 
 impl HelloReader {
     /// Bytes of memory that it uses.
-    pub fn held_bytes(&self) -> usize {
-        self.buffer.capacity()
+    pub fn held_bytes(&self) -> Size {
+        Size(self.buffer.capacity())
     }
 
     /// Bytes are missing: what has begun is not read.

@@ -6,7 +6,7 @@ use crate::key_log::{KeyLog, Random, Secrets};
 use crate::role::TlsRole;
 use crate::schedule;
 use crate::suite::Suite;
-use wirelap_events::{ByteRange, Offset};
+use wirelap_events::{ByteRange, Offset, Size};
 
 /// Records that nothing opens until the connection is given up.
 const MAX_FAILED: u64 = 32;
@@ -72,18 +72,16 @@ impl TlsSession {
     }
 
     /// Bytes of memory that it uses.
-    pub fn held_bytes(&self) -> usize {
+    pub fn held_bytes(&self) -> Size {
         let [client, server] = &self.directions;
-        size_of::<TlsSession>()
-            .saturating_add(client.held_bytes())
-            .saturating_add(server.held_bytes())
+        Size::of::<TlsSession>(1) + client.held_bytes() + server.held_bytes()
     }
 
     /// Why nothing was read, and nothing will be.
     pub fn obstacle(&self) -> Option<DecryptionObstacle> {
         let [client, server] = &self.directions;
-        let opened = client.records.opened.saturating_add(server.records.opened);
-        let failed = client.records.failed.saturating_add(server.records.failed);
+        let opened = client.records.opened + server.records.opened;
+        let failed = client.records.failed + server.records.failed;
         if opened > 0 {
             return None;
         }

@@ -1,5 +1,6 @@
 //! The list in which columns are shown, hidden and moved.
 
+use super::command::{last_place, step_to};
 use super::{Action, App, Overlay};
 use crate::columns::ColumnChoice;
 use crossterm::event::KeyCode;
@@ -13,13 +14,13 @@ impl App {
 
     /// Reacts to a key while the list of columns is open, with the column at a position selected.
     pub(super) fn on_columns_key(&mut self, at: usize, key: KeyCode) -> Action {
-        let last = self.rows.columns.entries().len().saturating_sub(1);
+        let count = self.rows.columns.entries().len();
         let at = match key {
             KeyCode::Esc | KeyCode::Enter | KeyCode::Char('c' | 'q') => return Action::Redraw,
-            KeyCode::Up | KeyCode::Char('k') => at.saturating_sub(1),
-            KeyCode::Down | KeyCode::Char('j') => at.saturating_add(1).min(last),
+            KeyCode::Up | KeyCode::Char('k') => step_to(at, -1, count),
+            KeyCode::Down | KeyCode::Char('j') => step_to(at, 1, count),
             KeyCode::Home | KeyCode::Char('g') => 0,
-            KeyCode::End | KeyCode::Char('G') => last,
+            KeyCode::End | KeyCode::Char('G') => last_place(count),
             KeyCode::Char(' ') => {
                 self.rows.columns.toggle(at);
                 at

@@ -92,6 +92,33 @@ pub enum Motion {
     Last,
 }
 
+impl Motion {
+    /// The place in a list of `count` lines that the motion goes to from the place `at`. A motion to the side leaves it there.
+    pub(super) fn place(self, at: usize, count: usize, page: usize) -> usize {
+        let last = last_place(count);
+        let to = match self {
+            Motion::Up => at.saturating_sub(1),
+            Motion::Down => at.saturating_add(1),
+            Motion::PageUp => at.saturating_sub(page),
+            Motion::PageDown => at.saturating_add(page),
+            Motion::First => 0,
+            Motion::Last => last,
+            Motion::Left | Motion::Right => at,
+        };
+        to.min(last)
+    }
+}
+
+/// The place of the last of so many lines; 0 if there are none.
+pub(crate) fn last_place(count: usize) -> usize {
+    count.saturating_sub(1)
+}
+
+/// The place in a list of `count` lines that is `step` lines after the place `at`.
+pub(crate) fn step_to(at: usize, step: isize, count: usize) -> usize {
+    at.saturating_add_signed(step).min(last_place(count))
+}
+
 /// A command to the replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReplayControl {

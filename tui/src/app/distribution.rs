@@ -1,6 +1,6 @@
 //! The choices in the view "spread": the plot that is shown where there is no room for all of them, and the selected time.
 
-use super::Motion;
+use super::command::{Motion, step_to};
 use strum::VariantArray;
 use wirelap_events::Nanos;
 use wirelap_events::all_variants;
@@ -80,8 +80,8 @@ impl SpreadState {
     pub fn go(&mut self, motion: Motion) {
         let at = PlotKind::ALL.iter().position(|plot| *plot == self.plot).unwrap_or_default();
         let to = match motion {
-            Motion::Left => at.saturating_sub(1),
-            Motion::Right => at.saturating_add(1).min(PlotKind::ALL.len() - 1),
+            Motion::Left => step_to(at, -1, PlotKind::ALL.len()),
+            Motion::Right => step_to(at, 1, PlotKind::ALL.len()),
             _ => at,
         };
         self.plot = PlotKind::ALL[to];

@@ -26,6 +26,7 @@ mod view;
 
 pub use action::Action;
 pub use command::{Motion, ReplayControl, ScreenCommand};
+pub(crate) use command::{last_place, step_to};
 pub use compare::{Compared, ComparedFigure, FigureRow, MARGIN, SidePeriod};
 pub use distribution::PlotKind;
 pub use experiments::Form;

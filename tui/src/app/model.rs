@@ -1,6 +1,7 @@
 //! The screen's state.
 
 use super::by_name::ByName;
+use super::command::last_place;
 use super::compare::Comparing;
 use super::distribution::SpreadState;
 use super::experiments::ExperimentsPanel;
@@ -425,7 +426,7 @@ impl App {
 
     /// Selects the row at a position, or the last row if there are fewer.
     pub(crate) fn select(&mut self, position: usize) {
-        let last = self.rows.order.len().saturating_sub(1);
+        let last = last_place(self.rows.order.len());
         let id = self.rows().nth(position.min(last)).map(|group| group.id);
         self.rows.selected = id;
     }

@@ -1,5 +1,6 @@
 //! The effects of each command.
 
+use super::command::last_place;
 use super::{
     Action, App, MAX_SCROLL, Motion, Overlay, ReplayControl, ScreenCommand, ScreenRequest,
     TextInput, View,
@@ -195,10 +196,9 @@ impl App {
                 let messages = super::threads::slowest(&self.history, group).len();
                 self.threads.go(motion, messages);
             }
-            Motion::Down => self.select(self.position().saturating_add(1)),
-            Motion::Up => self.select(self.position().saturating_sub(1)),
-            Motion::First => self.select(0),
-            Motion::Last => self.select(usize::MAX),
+            Motion::Up | Motion::Down | Motion::First | Motion::Last => {
+                self.select(motion.place(self.position(), self.rows.order.len(), 0));
+            }
             Motion::PageDown => self.scroll_by(PAGE),
             Motion::PageUp => self.scroll_by(-PAGE),
             Motion::Left | Motion::Right if self.view == View::Distribution => {
@@ -214,17 +214,13 @@ impl App {
     /// Scrolls the log, which has no selected row and more lines than other views.
     fn scroll_log(&mut self, motion: Motion) {
         let lines = super::log::lines(self.history.log(), &self.rows.filter).len();
-        let last = crate::layout::count(lines.saturating_sub(1));
-        let at = self.scroll.min(last);
-        self.scroll = match motion {
-            Motion::Down => at.saturating_add(1).min(last),
-            Motion::Up => at.saturating_sub(1),
-            Motion::PageDown => at.saturating_add_signed(PAGE).min(last),
-            Motion::PageUp => at.saturating_add_signed(-PAGE),
-            Motion::First => 0,
-            Motion::Last => last.saturating_sub(OLDEST),
-            Motion::Left | Motion::Right => at,
+        let lines = lines.min(u16::MAX.into());
+        let at = usize::from(self.scroll).min(last_place(lines));
+        let to = match motion {
+            Motion::Last => last_place(lines).saturating_sub(OLDEST.into()),
+            other => other.place(at, lines, PAGE.unsigned_abs().into()),
         };
+        self.scroll = crate::layout::count(to);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The effects of keys while something covers the body: the palette, the filter.
 
+use super::command::step_to;
 use super::keys::{self, Binding};
 use super::{Action, App, Overlay, ScreenCommand, TextInput, View};
 use crossterm::event::KeyCode;
@@ -24,17 +25,15 @@ impl App {
     }
 
     fn on_palette_key(&mut self, mut input: TextInput, key: KeyCode) -> Action {
-        let last = palette(self, &input.text).len().saturating_sub(1);
+        let step = |by| step_to(input.selected, by, palette(self, &input.text).len());
         match key {
             KeyCode::Esc => return Action::Redraw,
             KeyCode::Enter => {
                 let chosen = palette(self, &input.text).get(input.selected).copied();
                 return chosen.map_or(Action::Redraw, |binding| self.perform(binding.command));
             }
-            KeyCode::Down | KeyCode::Tab => {
-                input.selected = input.selected.saturating_add(1).min(last);
-            }
-            KeyCode::Up | KeyCode::BackTab => input.selected = input.selected.saturating_sub(1),
+            KeyCode::Down | KeyCode::Tab => input.selected = step(1),
+            KeyCode::Up | KeyCode::BackTab => input.selected = step(-1),
             KeyCode::Backspace if input.text.is_empty() => return Action::Redraw,
             _ => drop(input.edit(key)),
         }

@@ -1,6 +1,6 @@
 //! The choice of the message whose threads the view of the threads shows.
 
-use super::command::Motion;
+use super::command::{Motion, last_place, step_to};
 use wirelap_correlate::snapshot::Group;
 use wirelap_events::Delivery;
 use wirelap_history::SessionHistory;
@@ -18,17 +18,16 @@ pub struct ThreadsState {
 impl ThreadsState {
     /// Shows the next faster or the next slower message.
     pub fn go(&mut self, motion: Motion, messages: usize) {
-        let last = messages.saturating_sub(1);
         self.message = match motion {
-            Motion::Left => self.message.min(last).saturating_sub(1),
-            Motion::Right => self.message.saturating_add(1).min(last),
+            Motion::Left => step_to(self.message(messages), -1, messages),
+            Motion::Right => step_to(self.message, 1, messages),
             _ => self.message,
         };
     }
 
     /// The place of the shown message among so many, 0 for the slowest.
     pub fn message(self, messages: usize) -> usize {
-        self.message.min(messages.saturating_sub(1))
+        self.message.min(last_place(messages))
     }
 }
 

@@ -22,7 +22,7 @@ impl Dots {
 
     /// No dots, in so many cells.
     pub fn new(width: usize, height: usize) -> Dots {
-        Dots { width, height, cells: vec![0; width.saturating_mul(height)] }
+        Dots { width, height, cells: vec![0; width * height] }
     }
 
     /// Sets a dot; one outside is left out.

@@ -76,8 +76,7 @@ impl LogAxis {
             &[1]
         };
         let decades = (0..19).map(|power| 10_u64.pow(power));
-        let all =
-            decades.flat_map(|decade| steps.iter().map(move |step| step.saturating_mul(decade)));
+        let all = decades.flat_map(|decade| steps.iter().map(move |step| step * decade));
         let inside = all.filter(|time| (self.low..=self.high).contains(&(*time as f64).ln()));
         let mut ticks: Vec<(usize, Nanos)> = Vec::new();
         for time in inside {

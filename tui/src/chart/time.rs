@@ -37,21 +37,19 @@ impl TimeAxis {
         let span = (now - begin).0;
         let kept = KEPT.iter().filter(|(ago, _)| span > ago * SECOND).map(|(_, step)| *step).max();
         // The first and the last column may be begun only.
-        let fits = |step: &u64| {
-            step.saturating_mul(columns.saturating_sub(1).max(1) as u64) * SECOND >= span
-        };
+        let fits = |step: &u64| step * (columns.max(2) - 1) as u64 * SECOND >= span;
         let steps = STEPS.into_iter().filter(|step| *step >= kept.unwrap_or(1));
         let step = steps.clone().find(fits).or(steps.clone().next_back()).unwrap_or(1) * SECOND;
-        let to = (now.0 / step).saturating_add(1).saturating_mul(step);
-        let columns = columns.min(usize::try_from(to / step).unwrap_or(usize::MAX));
-        let from = to.saturating_sub(step.saturating_mul(columns as u64));
-        TimeAxis { from: Nanos(from), to: Nanos(to), step: Nanos(step), columns }
+        let to = Nanos(step) * (now.0 / step + 1);
+        let columns = columns.min(usize::try_from(to.0 / step).unwrap_or(usize::MAX));
+        let from = to - Nanos(step) * columns as u64;
+        TimeAxis { from, to, step: Nanos(step), columns }
     }
 
     /// The column that a time is in; the first one if it was before.
     pub fn column(&self, at: Nanos) -> usize {
         let since = (at - self.from).0 / self.step.0.max(1);
-        usize::try_from(since).unwrap_or(usize::MAX).min(self.columns.saturating_sub(1))
+        usize::try_from(since).unwrap_or(usize::MAX).min(self.columns - 1)
     }
 
     /// From when to when a column is.
@@ -74,7 +72,7 @@ impl TimeAxis {
         while back <= last {
             let ago = self.step * back as u64;
             ticks.push((last - back, format!("−{}", length(ago))));
-            back = back.saturating_add(each);
+            back += each;
         }
         ticks.reverse();
         ticks

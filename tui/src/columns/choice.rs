@@ -74,7 +74,7 @@ impl ColumnChoice {
 
     /// Exchanges the column at a position with the one after it. Returns its new position.
     pub fn move_down(&mut self, at: usize) -> usize {
-        if at == 0 || at.saturating_add(1) >= self.entries.len() {
+        if at == 0 || at + 1 >= self.entries.len() {
             return at;
         }
         self.entries.swap(at, at + 1);

@@ -36,7 +36,7 @@ pub fn draw(
     panel::rule(frame, title, what, theme);
     let entries = app.columns().entries();
     let shown = window(entries.len(), at, usize::from(body.height));
-    let width = usize::from(body.width).saturating_sub(TITLE + 8);
+    let width = text::columns_left(body.width, TITLE + 8);
     let line = |(index, &(column, is_shown)): (usize, &(Column, bool))| {
         let sign = match (is_shown, fitting.contains(&column)) {
             (true, true) => "[x] ",

@@ -85,7 +85,7 @@ fn segment(stat: &SegmentStat, theme: Theme) -> Line<'static> {
 
 /// History, silence, doubts, verdict, latencies, counts, bytes, processes and notes, in this order.
 fn facts(app: &App, group: &Group, width: u16, theme: Theme) -> Vec<Line<'static>> {
-    let width = usize::from(width).saturating_sub(1);
+    let width = text::columns_left(width, 1);
     let mut lines = history(group, width, theme);
     let mut add = |label: &str, value: &str| lines.extend(fact(label, value, width, theme));
     if group.is_muted() {
@@ -142,7 +142,7 @@ fn facts(app: &App, group: &Group, width: u16, theme: Theme) -> Vec<Line<'static
 
 /// A label and its value, wrapped beside it.
 pub fn fact(label: &str, value: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
-    let wrapped = text::wrap(value, width.saturating_sub(LABEL + 1));
+    let wrapped = text::wrap(value, text::columns_left(width, LABEL + 1));
     let line = |(index, text): (usize, String)| {
         let label = text::left(if index == 0 { label } else { "" }, LABEL);
         Line::from(vec![Span::styled(label, theme.dim()), Span::raw(format!(" {text}"))])
@@ -152,7 +152,7 @@ pub fn fact(label: &str, value: &str, width: usize, theme: Theme) -> Vec<Line<'s
 
 /// Median latency and rate of the last seconds, as sparklines.
 fn history(group: &Group, width: usize, theme: Theme) -> Vec<Line<'static>> {
-    let columns = width.saturating_sub(LABEL + 10);
+    let columns = text::columns_left(width, LABEL + 10);
     let line = |label: &str, now: String, spark: String| {
         Line::from(vec![
             Span::styled(text::left(label, LABEL), theme.dim()),

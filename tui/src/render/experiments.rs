@@ -53,7 +53,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
 }
 
 fn sentence(frame: &mut Frame<'_>, area: Rect, sentence: &str) {
-    let lines = text::wrap(sentence, usize::from(area.width).saturating_sub(3));
+    let lines = text::wrap(sentence, text::columns_left(area.width, 3));
     let lines = lines.into_iter().map(|line| Line::raw(format!("  {line}")));
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), area);
 }
@@ -61,7 +61,7 @@ fn sentence(frame: &mut Frame<'_>, area: Rect, sentence: &str) {
 fn list(frame: &mut Frame<'_>, area: Rect, app: &App, choices: &[ExperimentChoice], theme: Theme) {
     let selected = app.experiments().selected();
     let shown = window(choices.len(), selected, usize::from(area.height));
-    let room = usize::from(area.width).saturating_sub(NAME + 4);
+    let room = text::columns_left(area.width, NAME + 4);
     let lines = choices.iter().enumerate().skip(shown.start).take(shown.len());
     let lines = lines.map(|(at, choice)| {
         let (words, style) = match (&choice.running, &choice.unavailable) {
@@ -85,7 +85,7 @@ fn form(frame: &mut Frame<'_>, area: Rect, form: &Form, theme: Theme) {
     let columns = (widest + 1).clamp(VALUE.0, VALUE.1);
     let name = form.fields.iter().map(|field| text::width(&field.name)).max().unwrap_or(0);
     let name = name.clamp(8, 28);
-    let room = usize::from(area.width).saturating_sub(name + columns + 6);
+    let room = text::columns_left(area.width, name + columns + 6);
     let lines = form.fields.iter().enumerate().skip(shown.start).take(shown.len());
     let lines = lines.map(|(at, field)| {
         let is_selected = at == form.selected;

@@ -42,7 +42,7 @@ pub fn entered(what: &str, entered: &str, width: u16, theme: Theme) -> Line<'sta
 }
 
 fn room(width: u16) -> usize {
-    usize::from(width).saturating_sub(2)
+    text::columns_left(width, 2)
 }
 
 /// The command whose key is at a position across the screen, while the keys are shown.
@@ -52,7 +52,7 @@ pub fn command_at(app: &App, area: Rect, x: u16) -> Option<ScreenCommand> {
     }
     let mut right = area.x;
     fitting(app, area.width).into_iter().find_map(|binding| {
-        right = right.saturating_add(count(width_of(binding)));
+        right += count(width_of(binding));
         (x < right).then_some(binding.command)
     })
 }

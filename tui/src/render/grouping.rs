@@ -26,7 +26,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, (at, chosen): (usize, &[Dimension
     let what = "rows by: space chooses, ⏎ shows, d none; the first is the outermost";
     panel::rule(frame, title, what, theme);
     let shown = window(Dimension::ALL.len(), at, usize::from(body.height));
-    let width = usize::from(body.width).saturating_sub(NAME + 8);
+    let width = text::columns_left(body.width, NAME + 8);
     let line = |(index, &dimension): (usize, &Dimension)| {
         let place = chosen.iter().position(|one| *one == dimension);
         let sign = place.map_or_else(|| "[ ] ".to_owned(), |place| format!("[{}] ", place + 1));

@@ -16,7 +16,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let snapshot = app.snapshot();
     let mut spans = vec![Span::styled(" wirelap", theme.heading())];
     if let Some(state) = app.replay() {
-        let room = usize::from(first.width).saturating_sub(text::width(" wirelap") + 1);
+        let room = text::columns_left(first.width, text::width(" wirelap") + 1);
         spans.extend(replay::spans(&state, room, theme));
     } else {
         spans.push(Span::raw(format!("  {}", text::clock(snapshot.at - snapshot.since))));
@@ -37,7 +37,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
         return trust_line(frame, second, app, theme);
     }
     let cost = words::tracer(&snapshot.trust);
-    let room = usize::from(area.width).saturating_sub(used + 1);
+    let room = text::columns_left(area.width, used + 1);
     if text::width(&cost) < room {
         let right = text::right(&cost, room);
         let area = Rect {
@@ -59,7 +59,7 @@ fn trust_line(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
 /// As many parts of the trust summary as fit uncut.
 fn trust(app: &App, width: u16, theme: Theme) -> Line<'static> {
     let mut spans = vec![Span::raw(" ")];
-    let mut left = usize::from(width).saturating_sub(1);
+    let mut left = text::columns_left(width, 1);
     let mut parts = words::trust_parts(app.snapshot());
     if let Some(silent) = silence::summary(app) {
         parts.insert(parts.len().min(1), (silent, true));
@@ -97,7 +97,7 @@ pub fn draw_warnings(frame: &mut Frame<'_>, area: Rect, warnings: &[Vec<String>]
     if total > height {
         let cut = " … (? shows all)";
         if let Some(last) = lines.last_mut() {
-            let room = usize::from(area.width).saturating_sub(text::width(cut));
+            let room = text::columns_left(area.width, text::width(cut));
             let kept = text::truncate(&last.to_string(), room);
             *last = Line::styled(format!("{kept}{cut}"), theme.warning());
         }

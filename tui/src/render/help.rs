@@ -47,7 +47,9 @@ fn push(
     (at, width): (usize, usize),
     theme: Theme,
 ) {
-    for (index, part) in text::wrap(meaning, width.saturating_sub(at + 1)).into_iter().enumerate() {
+    for (index, part) in
+        text::wrap(meaning, text::columns_left(width, at + 1)).into_iter().enumerate()
+    {
         let term = if index == 0 { term } else { "" };
         lines.push(Line::from(vec![
             Span::styled(text::left(&format!(" {term}"), at), theme.heading()),
@@ -65,7 +67,7 @@ pub fn draw_nothing(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) 
     };
     let mut lines = vec![Line::default()];
     for (index, sentence) in sentences.iter().enumerate() {
-        for part in text::wrap(sentence, usize::from(area.width).saturating_sub(4)) {
+        for part in text::wrap(sentence, text::columns_left(area.width, 4)) {
             let style = if index == 0 { theme.heading() } else { ratatui::style::Style::new() };
             lines.push(Line::styled(format!("  {part}"), style));
         }

@@ -11,8 +11,8 @@
 //! day is not known.
 
 use super::panel;
-use crate::app::App;
 use crate::app::log::{LogLine, lines, sentence};
+use crate::app::{App, last_place};
 use crate::layout::split_top;
 use crate::text;
 use crate::theme::Theme;
@@ -28,14 +28,14 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let (title, body) = split_top(area, 1);
     let all = lines(app.history().log(), app.filter());
     let (head, body) = split_top(body, u16::from(!all.is_empty()));
-    let first = usize::from(app.scroll()).min(all.len().saturating_sub(1));
+    let first = usize::from(app.scroll()).min(last_place(all.len()));
     panel::rule(frame, title, &heading(app, all.len(), first), theme);
     let day = app.wall().map_or("", |_| "UTC       ");
     let head_line = Line::styled(format!(" SINCE START  {day}WHAT"), theme.dim());
     frame.render_widget(head_line, head);
     let mut out: Vec<Line<'_>> = Vec::new();
     if all.is_empty() {
-        for part in text::wrap(&why_empty(app), usize::from(body.width).saturating_sub(2)) {
+        for part in text::wrap(&why_empty(app), text::columns_left(body.width, 2)) {
             out.push(Line::raw(format!(" {part}")));
         }
     }
@@ -79,7 +79,7 @@ fn write(out: &mut Vec<Line<'_>>, app: &App, line: &LogLine<'_>, (width, theme):
     let (sign, style) = gravity(&line.entry.event, theme);
     let lead = format!(" {}{}  {sign} ", text::right(&since, 11), day.unwrap_or_default());
     let at = text::width(&lead);
-    let parts = text::wrap(&sentence(line), width.saturating_sub(at + 1));
+    let parts = text::wrap(&sentence(line), text::columns_left(width, at + 1));
     for (index, part) in parts.into_iter().enumerate() {
         let lead = if index == 0 { lead.clone() } else { " ".repeat(at) };
         out.push(Line::styled(format!("{lead}{part}"), style));

@@ -138,7 +138,7 @@ fn areas_below(app: &App, area: Rect, warnings: &[Vec<String>]) -> ScreenAreas {
 
 /// The warnings, each wrapped into lines.
 fn warnings(app: &App, width: u16) -> Vec<Vec<String>> {
-    let wrap = |warning: &String| text::wrap(warning, usize::from(width).saturating_sub(3));
+    let wrap = |warning: &String| text::wrap(warning, text::columns_left(width, 3));
     silence::warnings(app).iter().map(wrap).collect()
 }
 

@@ -39,7 +39,8 @@ impl Page {
     /// Adds a text after a lead; its further lines are indented as far as its first.
     pub fn say(&mut self, lead: &str, what: &str, style: Style) {
         let at = text::width(lead);
-        for (index, line) in text::wrap(what, self.width.saturating_sub(at + 1)).iter().enumerate()
+        for (index, line) in
+            text::wrap(what, text::columns_left(self.width, at + 1)).iter().enumerate()
         {
             let lead = if index == 0 { lead.to_owned() } else { " ".repeat(at) };
             self.lines.push(Line::styled(format!("{lead}{line}"), style));
@@ -76,7 +77,7 @@ impl Page {
 
     /// Columns that are left after the first `used` ones, with a margin, at most `most`.
     pub fn room(&self, used: usize, most: usize) -> usize {
-        self.width.saturating_sub(used + 2).min(most)
+        text::columns_left(self.width, used + 2).min(most)
     }
 }
 
@@ -94,7 +95,7 @@ pub fn beside(frame: &mut Frame<'_>, area: Rect, title: &str, pages: [Page; 2], 
     let longest = left.lines.len().max(right.lines.len());
     panel::rule(frame, head, &panel::scroll_title(title, longest, body), left.theme);
     let width = crate::layout::count(left.width).min(body.width);
-    let x = body.x.saturating_add(width).saturating_add(GAP).min(body.right());
+    let x = (body.x + width + GAP).min(body.right());
     panel::lines(frame, Rect { width, ..body }, left.lines, scroll);
     panel::lines(frame, Rect { x, width: body.right() - x, ..body }, right.lines, scroll);
 }
@@ -102,6 +103,6 @@ pub fn beside(frame: &mut Frame<'_>, area: Rect, title: &str, pages: [Page; 2], 
 /// The widths of two pages beside each other in an area, the left one so wide; `None` if the right one would be narrower than
 /// `least`.
 pub fn widths(area: Rect, left: u16, least: u16) -> Option<[u16; 2]> {
-    let right = area.width.checked_sub(left.saturating_add(GAP))?;
+    let right = area.width.checked_sub(left + GAP)?;
     (right >= least).then_some([left, right])
 }

@@ -22,7 +22,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, input: &TextInput, the
     frame.render_widget(footer::entered("command", &input.text, entry.width, theme), entry);
     let commands = palette(app, &input.text);
     let shown = window(commands.len(), input.selected, usize::from(body.height));
-    let width = usize::from(body.width).saturating_sub(KEYS + 4);
+    let width = text::columns_left(body.width, KEYS + 4);
     let lines: Vec<Line<'_>> = commands
         .iter()
         .enumerate()

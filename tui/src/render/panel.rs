@@ -10,7 +10,7 @@ use ratatui::widgets::Paragraph;
 
 /// Draws a panel's first line: its title in a horizontal rule.
 pub fn rule(frame: &mut Frame<'_>, area: Rect, title: &str, theme: Theme) {
-    let room = usize::from(area.width).saturating_sub(3);
+    let room = text::columns_left(area.width, 3);
     let title = text::truncate(title, room);
     let tail = "─".repeat(room.saturating_sub(text::width(&title)));
     let line = Line::from(vec![

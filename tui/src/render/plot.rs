@@ -57,12 +57,12 @@ pub fn time_labels(axis: &LogAxis) -> Vec<(usize, String, char)> {
 pub fn horizontal(frame: &mut Frame<'_>, area: Rect, labels: &[(usize, String)], theme: Theme) {
     let gutter = usize::from(GUTTER);
     let width = usize::from(area.width);
-    let line = format!("└{}", "─".repeat(width.saturating_sub(gutter)));
+    let line = format!("└{}", "─".repeat(text::columns_left(width, gutter)));
     put(frame, area, (gutter - 1, 0), &line, theme.dim());
     let mut free = 0;
     for (column, label) in labels {
         let taken = text::width(label);
-        let last = width.saturating_sub(taken);
+        let last = text::columns_left(width, taken);
         let start = (gutter + column).saturating_sub(taken / 2).min(last);
         if gutter + column >= width || start < free {
             continue;

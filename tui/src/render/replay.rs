@@ -46,7 +46,7 @@ pub fn spans(replay: &ReplayState, room: usize, theme: Theme) -> Vec<Span<'stati
 /// Number of the bar's columns that are behind the position.
 fn filled(replay: &ReplayState, columns: usize) -> usize {
     let length = u128::from(replay.length.0.max(1));
-    let done = (columns as u128).saturating_mul(replay.at.0.into()) / length;
+    let done = columns as u128 * u128::from(replay.at.0) / length;
     usize::try_from(done).unwrap_or(columns).min(columns)
 }
 

@@ -12,7 +12,7 @@ use super::panel;
 use crate::app::App;
 use crate::bars::{self, BarScale};
 use crate::columns;
-use crate::layout::{LEGEND_LINES, count, split_top, window};
+use crate::layout::{LEGEND_LINES, count, split_bottom, split_top, window};
 use crate::text;
 use crate::theme::{Theme, letter};
 use ratatui::Frame;
@@ -68,7 +68,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
 /// Title, bars and legend.
 fn parts(area: Rect) -> (Rect, Rect, Rect) {
     let (title, rest) = split_top(area, 1);
-    let (body, legend) = split_top(rest, rest.height.saturating_sub(LEGEND_LINES));
+    let (body, legend) = split_bottom(rest, LEGEND_LINES);
     (title, body, legend)
 }
 

@@ -24,7 +24,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
         spans.push(Span::raw(" "));
         spans.push(Span::styled(name, style));
     }
-    let left = usize::from(area.width).saturating_sub(used + text::width(window) + 1);
+    let left = text::columns_left(area.width, used + text::width(window) + 1);
     spans.push(Span::raw(" ".repeat(left)));
     spans.push(Span::styled(window, theme.heading()));
     frame.render_widget(Line::from(spans), area);
@@ -34,7 +34,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
 pub fn view_at(app: &App, area: Rect, x: u16) -> Option<View> {
     let mut right = area.x;
     shown(app, area).into_iter().find_map(|(view, name)| {
-        right = right.saturating_add(count(text::width(&name) + 1));
+        right += count(text::width(&name) + 1);
         (x < right).then_some(view)
     })
 }
@@ -42,7 +42,7 @@ pub fn view_at(app: &App, area: Rect, x: u16) -> Option<View> {
 /// The views whose names fit, with a space before each. Names before the present one are left out until it fits.
 fn shown(app: &App, area: Rect) -> Vec<(View, String)> {
     let window = text::width(app.window().name());
-    let mut left = usize::from(area.width).saturating_sub(window + 2);
+    let mut left = text::columns_left(area.width, window + 2);
     let names = View::ALL.map(|view| format!("{} {}", view.key(), view.name()));
     let present = View::ALL.iter().position(|view| *view == app.view()).unwrap_or_default();
     let mut first = 0;

@@ -19,7 +19,7 @@ pub struct MutedSockets {
 impl MutedSockets {
     /// Returns the number of muted sockets.
     pub fn len(&self) -> usize {
-        self.unfollowed.len().saturating_add(self.by_user.len())
+        self.unfollowed.len() + self.by_user.len()
     }
 
     /// True if a socket is muted.

@@ -40,7 +40,7 @@ impl Capture {
             if now >= deadline {
                 return Ok(0);
             }
-            self.empty_ticks = self.empty_ticks.saturating_add(1);
+            self.empty_ticks += 1;
             let left = deadline - now;
             self.wait(if self.empty_ticks > IDLE_AFTER { left } else { left.min(TICK) })?;
         }

@@ -22,7 +22,7 @@ pub(super) fn wake(r: RecordBytes<'_>) -> Result<Wake, Malformed> {
         l::WL_OFF_CPU_PREEMPTED => OffCpuReason::Preempted,
         value => return Err(r.impossible("rest", value)),
     };
-    let wait = Nanos(r.u64(wl_head::AT).saturating_sub(r.u64(f::WOKEN)));
+    let wait = Nanos(r.u64(wl_head::AT)) - Nanos(r.u64(f::WOKEN));
     let throttled = Nanos(r.u64(f::THROTTLED)).min(wait);
     let mut wake = Wake {
         task: r.task(f::TASK),

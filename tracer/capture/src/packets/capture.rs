@@ -120,7 +120,7 @@ impl PacketCapture {
             let mut count = self.check(sink);
             while count < MAX_BATCH {
                 let Some(taken) = self.block(sink) else { break };
-                count = count.saturating_add(taken);
+                count += taken;
             }
             let now = Instant::now();
             if count > 0 || now >= deadline {
@@ -139,9 +139,8 @@ impl PacketCapture {
             match event(&frame, place, &mut self.sightings, &mut self.fragments) {
                 Ok(event) if is_wanted(&self.ports, &event) => {
                     let is_sent = frame.is_outgoing;
-                    self.taken[usize::from(!is_sent)] =
-                        self.taken[usize::from(!is_sent)].saturating_add(1);
-                    count = count.saturating_add(1);
+                    self.taken[usize::from(!is_sent)] += 1;
+                    count += 1;
                     sink(&event);
                 }
                 // The filter in the kernel is coarser than that.
@@ -151,12 +150,10 @@ impl PacketCapture {
                     | UnreadablePacket::Link
                     | UnreadablePacket::Fragment(_),
                 ) => {}
-                Err(UnreadablePacket::Cut) => {
-                    self.left_out.cut = self.left_out.cut.saturating_add(1)
-                }
+                Err(UnreadablePacket::Cut) => self.left_out.cut += 1,
             }
         }
-        self.left_out.cut = self.left_out.cut.saturating_add(frames.left().into());
+        self.left_out.cut += u64::from(frames.left());
         self.socket.release(self.next);
         self.next = self.next.wrapping_add(1).checked_rem(self.socket.blocks()).unwrap_or(0);
         Some(count)
@@ -171,18 +168,18 @@ impl PacketCapture {
         self.next_check = now + CHECK;
         self.wall.check();
         let incomplete = self.take_incomplete();
-        self.left_out.fragments = self.left_out.fragments.saturating_add(incomplete);
+        self.left_out.fragments += incomplete;
         let dropped = self.socket.take_dropped().map_or(0, u64::from);
         let mut count = 0_usize;
         for (lost, cause) in
             [(incomplete, LossCause::FragmentMissing), (dropped, LossCause::RingFull)]
         {
             if lost > 0 {
-                self.lost = self.lost.saturating_add(lost);
+                self.lost += lost;
                 // The kernel does not tell which way they went.
                 let body = Body::Lost(LostEvents { probe: Probe::Rx, count: lost, cause });
                 sink(&Event { at: clock::now(), cpu: Cpu(0), body });
-                count = count.saturating_add(1);
+                count += 1;
             }
         }
         count
@@ -193,7 +190,7 @@ impl PacketCapture {
     fn take_incomplete(&mut self) -> u64 {
         let IncompleteDatagrams { with_ports, without_ports } =
             self.fragments.table.take_incomplete();
-        if self.ports.is_empty() { with_ports.saturating_add(without_ports) } else { with_ports }
+        if self.ports.is_empty() { with_ports + without_ports } else { with_ports }
     }
 
     fn wait(&self, time: Duration) -> Result<(), CaptureError> {

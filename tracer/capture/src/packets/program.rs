@@ -202,7 +202,7 @@ fn assemble(lines: &[FilterLine]) -> Vec<Instruction> {
 
 /// A jump from one instruction to a later one: the kernel refuses programs that jump back.
 fn jump(from: usize, to: usize) -> Instruction {
-    let distance = to.saturating_sub(from).saturating_sub(1);
+    let distance = to.saturating_sub(from + 1);
     Instruction { code: JUMP, jt: 0, jf: 0, k: u32::try_from(distance).unwrap_or(u32::MAX) }
 }
 

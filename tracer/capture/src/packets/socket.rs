@@ -58,7 +58,7 @@ impl PacketSocket {
         attach(fd.as_fd(), program)?;
         set(fd.as_fd(), PACKET_VERSION, &[TPACKET_V3], "ring version")?;
         let blocks = (ring_bytes / BLOCK_BYTES).max(MIN_BLOCKS);
-        let bytes = u64::from(blocks).saturating_mul(BLOCK_BYTES.into());
+        let bytes = u64::from(blocks) * u64::from(BLOCK_BYTES);
         let frames = blocks.saturating_mul(BLOCK_BYTES / FRAME_BYTES);
         // struct tpacket_req3.
         let request = [BLOCK_BYTES, blocks, FRAME_BYTES, frames, RETIRE_MS, 0, 0];
@@ -156,7 +156,7 @@ impl AsFd for PacketSocket {
 impl Drop for PacketSocket {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
-        let bytes = self.blocks.saturating_mul(BLOCK_BYTES as usize);
+        let bytes = self.blocks * BLOCK_BYTES as usize;
         // SAFETY: the ring was mapped with this size, and nothing refers to it any more.
         unsafe { libc::munmap(self.ring.as_ptr().cast(), bytes) };
     }

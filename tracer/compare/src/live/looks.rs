@@ -2,7 +2,7 @@
 
 use crate::statistics::interval::{Spread, degrees_of_freedom};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
-use wirelap_events::{Saturate, Total};
+use wirelap_events::Total;
 
 /// The interval is relatively the narrowest after so many seconds.
 const NARROWEST_AFTER: f64 = 60.0;
@@ -39,9 +39,9 @@ pub fn for_dependence(sides: &[&[f64]]) -> f64 {
     let (mut together, mut alone, mut blocks) = (0.0, 0.0, 0.0);
     for side in sides {
         let mean = side.iter().total::<f64>() / side.len() as f64;
-        together.grow(side.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).total::<f64>());
-        alone.grow(side.iter().map(|one| (one - mean).powi(2)).total::<f64>());
-        blocks.grow(side.len() as f64);
+        together += side.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).total::<f64>();
+        alone += side.iter().map(|one| (one - mean).powi(2)).total::<f64>();
+        blocks += side.len() as f64;
     }
     // The estimate of n values is too small by about 1/n, because their own mean is subtracted.
     let resemblance: f64 = together / alone + sides.len() as f64 / blocks;

@@ -2,7 +2,6 @@
 
 use fastrand::Rng;
 use std::cmp::Ordering;
-use wirelap_events::Saturate;
 
 /// A repetition with `K` figures, as natural logarithms.
 pub trait Redraw<const K: usize> {
@@ -83,7 +82,7 @@ fn mean<const K: usize, R: Redraw<K>>(side: &[&R], rng: &mut Rng) -> [f64; K] {
     let mut sum = [0.0; K];
     for _ in side {
         let drawn = side[rng.usize(..side.len())].redraw(rng);
-        sum.iter_mut().zip(drawn).for_each(|(sum, one)| sum.grow(one));
+        sum.iter_mut().zip(drawn).for_each(|(sum, one)| *sum += one);
     }
     sum.map(|sum| sum / side.len() as f64)
 }
@@ -99,7 +98,7 @@ fn mean_of_pairs<const K: usize, R: Redraw<K>>(
         let pair = rng.usize(..pairs);
         let (from, to) = (first[pair].redraw(rng), second[pair].redraw(rng));
         for (sum, (from, to)) in sum.iter_mut().zip(from.into_iter().zip(to)) {
-            sum.grow(to - from);
+            *sum += to - from;
         }
     }
     sum.map(|sum| sum / pairs as f64)

@@ -6,7 +6,7 @@
 //! Bootstrap, 2015, section 3.5). The degrees of freedom are Welch's, because one side may vary more than the other.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
-use wirelap_events::{Saturate, Total};
+use wirelap_events::Total;
 
 /// From here to there, in logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,9 +85,9 @@ pub fn degrees_of_freedom(spreads: &[Spread]) -> f64 {
     let (mut variance, mut fourth, mut all) = (0.0, 0.0, 0.0);
     for spread in spreads {
         let freedom = (spread.count - 1.0).max(1.0);
-        variance.grow(spread.variance);
-        fourth.grow(spread.variance.powi(2) / freedom);
-        all.grow(freedom);
+        variance += spread.variance;
+        fourth += spread.variance.powi(2) / freedom;
+        all += freedom;
     }
     let freedom = variance.powi(2) / fourth;
     if freedom.is_finite() { freedom.clamp(1.0, all) } else { all }

@@ -2,7 +2,7 @@
 //! to divide the ranks between the sides are equally likely if the sides do not differ.
 
 use super::ranks;
-use wirelap_events::{Saturate, Total};
+use wirelap_events::{Size, Total};
 
 /// The share of divisions of the ranks that are at least as uneven as this one. Equal values share their rank.
 pub fn p_value(a: &[f64], b: &[f64]) -> f64 {
@@ -12,8 +12,8 @@ pub fn p_value(a: &[f64], b: &[f64]) -> f64 {
     }
     let all: Vec<f64> = small.iter().chain(large).copied().collect();
     let ranks = ranks::doubled(&all);
-    let sum: usize = ranks.iter().take(small.len()).total();
-    let mean = small.len().saturating_mul(all.len().saturating_add(1));
+    let sum = Size::sum(ranks.iter().copied().take(small.len())).0;
+    let mean = ((Size(all.len()) + 1) * small.len()).0;
     let distance = sum.abs_diff(mean);
     if all.len() > ranks::EXACT_UP_TO {
         return ranks::normal_p(distance as f64, variance(&ranks, small.len()));
@@ -32,7 +32,7 @@ pub fn smallest_p(a: usize, b: usize) -> f64 {
 
 /// The number of ways to choose `chosen` of the ranks, by the sum of the chosen.
 fn divisions(ranks: &[usize], chosen: usize) -> Vec<f64> {
-    let sums = ranks.iter().total::<usize>().saturating_add(1);
+    let sums = (Size::sum(ranks.iter().copied()) + 1).0;
     // By how many are chosen, then by their sum.
     let mut ways = vec![vec![0.0; sums]; chosen.saturating_add(1)];
     ways[0][0] = 1.0;
@@ -41,7 +41,7 @@ fn divisions(ranks: &[usize], chosen: usize) -> Vec<f64> {
             let (fewer, more) = ways.split_at_mut(count);
             let (Some(before), Some(after)) = (fewer.last(), more.first_mut()) else { continue };
             for (to, from) in after.iter_mut().skip(rank).zip(before) {
-                to.grow(*from);
+                *to += *from;
             }
         }
     }

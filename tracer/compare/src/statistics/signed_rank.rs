@@ -2,7 +2,7 @@
 //! difference is as likely to have the other sign.
 
 use super::ranks;
-use wirelap_events::{Saturate, Total};
+use wirelap_events::{Size, Total};
 
 /// The share of all choices of signs that are at least as one-sided as these. Differences of zero have no sign and are left
 /// out.
@@ -11,10 +11,10 @@ pub fn p_value(differences: &[f64]) -> f64 {
     let sizes: Vec<f64> = signed.iter().map(|d| d.abs()).collect();
     let ranks = ranks::doubled(&sizes);
     let positive = signed.iter().zip(&ranks).filter(|(d, _)| **d > 0.0).map(|(_, rank)| rank);
-    let total: usize = ranks.iter().total();
+    let total = Size::sum(ranks.iter().copied()).0;
     // The mean is half of the total, so distances are taken twice.
-    let distance = |sum: usize| sum.saturating_mul(2).abs_diff(total);
-    let seen = distance(positive.total());
+    let distance = |sum: usize| (Size(2) * sum).0.abs_diff(total);
+    let seen = distance(Size::sum(positive.copied()).0);
     if ranks.len() > ranks::EXACT_UP_TO {
         let squares: f64 = ranks.iter().map(|&rank| (rank as f64).powi(2)).total();
         return ranks::normal_p(seen as f64, squares);
@@ -36,7 +36,7 @@ fn choices(ranks: &[usize], total: usize) -> Vec<f64> {
     for &rank in ranks {
         for sum in (rank..ways.len()).rev() {
             let before: f64 = ways[sum.saturating_sub(rank)];
-            ways[sum].grow(before);
+            ways[sum] += before;
         }
     }
     ways

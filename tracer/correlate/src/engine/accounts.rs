@@ -11,7 +11,7 @@ use crate::config::Label;
 use crate::flow::Conversation;
 use crate::ids::{Direction, FlowEnds};
 use crate::join::GivenUp;
-use crate::lag::{LagTable, SeenBehind};
+use crate::lag::{LagTable, Shortfalls};
 use crate::rows::{Row, Rows};
 use crate::stats::Pauses;
 use rustc_hash::FxHashSet;
@@ -36,8 +36,8 @@ pub struct Accounts {
     pub clients: ClientNames,
     /// The progress of each subscriber on each topic.
     pub lag: LagTable,
-    /// Subscribers that are or were behind.
-    pub behind: SeenBehind,
+    /// Messages that subscribers should have and have not.
+    pub shortfalls: Shortfalls,
     probe_connections: ProbeConnections,
     /// Traffic that was not decoded, of conversations that are no longer kept.
     unknown: EndedUnknown,
@@ -55,7 +55,7 @@ impl Accounts {
             query,
             clients: ClientNames::default(),
             lag: LagTable::default(),
-            behind: SeenBehind::default(),
+            shortfalls: Shortfalls::default(),
             probe_connections: ProbeConnections::default(),
             unknown: EndedUnknown::default(),
             unknown_readers: FxHashSet::default(),

@@ -132,8 +132,8 @@ impl Correlator {
     fn look_before_close(&mut self, socket: SocketId) {
         let sent = self.conversations.sockets().get(socket).and_then(|socket| socket.tx);
         let is_behind = |direction: Direction| {
-            let behind = &self.accounts.behind;
-            behind.is_behind(direction.id()) || behind.is_behind(direction.back().id())
+            let shortfalls = &self.accounts.shortfalls;
+            shortfalls.is_behind(direction.id()) || shortfalls.is_behind(direction.back().id())
         };
         if sent.is_some_and(is_behind) {
             let (deliveries, mut context) = self.split();

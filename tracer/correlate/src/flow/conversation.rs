@@ -92,7 +92,7 @@ impl Conversation {
     /// Bytes of memory that it holds on to: what waits for more, and what its decoder remembers.
     pub fn held_bytes(&self) -> usize {
         let flows = self.flows.iter().map(|flow| {
-            let stream = flow.stream.as_ref().map_or(0, Stream::held_bytes);
+            let stream = flow.stream.as_ref().map_or(0, |stream| stream.held_bytes().0);
             flow.bytes
                 .held_bytes()
                 .saturating_add(flow.start.head.bytes.capacity())
@@ -100,7 +100,7 @@ impl Conversation {
                 .saturating_add(flow.round_trips.as_ref().map_or(0, |trips| trips.held_bytes()))
         });
         let decoder = match &self.state {
-            State::Decoding(_, connection) => connection.held_bytes(),
+            State::Decoding(_, connection) => connection.held_bytes().0,
             State::Undecided(_) | State::Ignored => 0,
         };
         flows.chain([decoder, self.search.held_bytes(), self.tls.held_bytes()]).total()

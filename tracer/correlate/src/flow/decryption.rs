@@ -21,7 +21,7 @@ impl Decryption {
 
     /// Bytes of memory that it uses.
     pub fn held_bytes(&self) -> usize {
-        self.session.held_bytes()
+        self.session.held_bytes().0
     }
 
     /// The decryption with `side` in place of `theirs`.

@@ -143,7 +143,7 @@ impl Pending {
 
     /// Bytes of memory that it holds on to.
     pub fn held_bytes(&self) -> usize {
-        let searches = self.searches.iter().map(ProtocolSearch::held_bytes);
+        let searches = self.searches.iter().map(|search| search.held_bytes().0);
         let kept = self.kept.iter().map(|kept| {
             kept.bytes.saturating_add(kept.packets.len().saturating_mul(size_of::<KeptPacket>()))
         });

@@ -49,8 +49,8 @@ impl ProtocolSearch {
     /// Bytes of memory that it holds on to.
     pub fn held_bytes(&self) -> usize {
         let pending = self.pending.as_ref().map_or(0, |pending| pending.held_bytes());
-        let observer = self.observer.as_ref().map_or(0, |observer| observer.held_bytes());
-        let websocket = self.websocket.as_ref().map_or(0, |trial| trial.held_bytes());
+        let observer = self.observer.as_ref().map_or(0, |observer| observer.held_bytes().0);
+        let websocket = self.websocket.as_ref().map_or(0, |trial| trial.held_bytes().0);
         pending.saturating_add(observer).saturating_add(websocket)
     }
 

@@ -3,10 +3,10 @@
 use wirelap_events::Nanos;
 
 /// Entries of a topic: enough for ages that are at most a third too low over some hours.
-const ENTRIES: usize = 24;
+const MAX_ENTRIES: usize = 24;
 
-/// Between two entries.
-const APART: Nanos = Nanos::from_millis(200);
+/// The least time between two entries.
+const ENTRY_INTERVAL: Nanos = Nanos::from_millis(200);
 
 /// Number of messages of a topic at some moments: the more of them, the nearer to now.
 #[derive(Clone, Debug, Default)]
@@ -15,10 +15,10 @@ pub struct Ages(Vec<(u64, Nanos)>);
 impl Ages {
     /// Message `number`, 1 for the first, was published at `at`.
     pub fn add(&mut self, number: u64, at: Nanos) {
-        if self.0.last().is_some_and(|last| at < last.1 + APART) {
+        if self.0.last().is_some_and(|last| at < last.1 + ENTRY_INTERVAL) {
             return;
         }
-        if self.0.len() >= ENTRIES {
+        if self.0.len() >= MAX_ENTRIES {
             self.thin(at);
         }
         if self.0.is_empty() {

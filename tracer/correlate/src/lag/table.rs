@@ -1,41 +1,41 @@
 //! The number of messages of each topic, and the last one that was sent to each subscriber.
 
 use super::ages::Ages;
-use super::missed::{Missed, Missing};
+use super::gaps::Gaps;
 use crate::ids::{Direction, Way};
 use crate::join::TakesAll;
 use rustc_hash::FxHashMap;
 use wirelap_events::{FlowId, GroupId, Nanos, Saturate, TopicId};
 
 /// Topics whose messages are counted.
-pub(super) const TOPICS: usize = 16_384;
+pub(super) const MAX_TOPICS: usize = 16_384;
 
 /// Subscribers of topics that are followed.
-const PAIRS: usize = 65_536;
+pub(super) const MAX_PAIRS: usize = 65_536;
 
 /// From so many of them on, those that have got all make room for others, if they have been idle for long.
-pub(super) const MANY: usize = PAIRS / 4;
+pub(super) const ROOM_MADE_FROM: usize = MAX_PAIRS / 4;
 
 /// A topic that had no message for so long makes room for another one.
-pub(super) const IDLE: Nanos = Nanos::from_millis(60_000);
+pub(super) const IDLE_AFTER: Nanos = Nanos::from_millis(60_000);
 
-/// A subscription that lags behind another one of its connection for so long is not used any more.
-const SUPERSEDED: Nanos = Nanos::from_millis(250);
+/// A subscriber gets all messages of a topic if it got so many of a hundred.
+const MIN_GOT_PERCENT: u32 = 90;
 
-/// A subscriber gets all messages of a topic if it got so many of a hundred, and so many at least.
-const ALL: (u32, u16) = (90, 10);
+/// Fewer messages do not show whether a subscriber gets all.
+const MIN_GOT: u16 = 10;
 
 /// Messages in a row that a subscriber did not get count as so many at most: a broker may drop what it cannot send.
-const SKIPPED: u16 = 4;
+const MAX_SKIPPED_AT_ONCE: u16 = 4;
 
 /// One in so many messages may be skipped by a subscriber that gets them in turn.
-const FEW_SKIPPED: u32 = 10;
+const ONE_SKIPPED_OF: u32 = 10;
 
 /// A long time at the server is forgotten by one part in so many with each message.
 const DWELL_FADES: u64 = 8;
 
 /// So many messages back it is remembered whether a subscriber gets all.
-const REMEMBERED: u16 = 256;
+const MAX_REMEMBERED: u16 = 256;
 
 /// A topic of a row.
 pub type TopicKey = (GroupId, u64);
@@ -84,7 +84,7 @@ pub struct Pair {
     got: u16,
     skipped: u16,
     /// Messages that the subscriber missed since it got all.
-    pub missed: Missed,
+    pub gaps: Gaps,
 }
 
 /// Topics, and who gets their messages.
@@ -94,14 +94,12 @@ pub struct LagTable {
     pub(super) pairs: FxHashMap<PairKey, Pair>,
     /// Topics of which some subscriber may still get messages, at the last sweep.
     pub(super) awaited: Vec<TopicKey>,
-    /// Subscribers that have missed messages.
-    pub(super) missing: FxHashMap<PairKey, Missing>,
 }
 
 impl LagTable {
     /// A message of a topic is sent to the broker. Its number, 1 for the first; `None` if there are too many topics.
     pub fn published(&mut self, topic: TopicKey, at: Nanos) -> Option<u64> {
-        if self.topics.len() >= TOPICS && !self.topics.contains_key(&topic) {
+        if self.topics.len() >= MAX_TOPICS && !self.topics.contains_key(&topic) {
             return None;
         }
         let topic = self.topics.entry(topic).or_default();
@@ -139,7 +137,7 @@ impl LagTable {
         at: Nanos,
     ) -> Option<&mut Pair> {
         let key = (way.id(), subject);
-        if self.pairs.len() >= PAIRS && !self.pairs.contains_key(&key) {
+        if self.pairs.len() >= MAX_PAIRS && !self.pairs.contains_key(&key) {
             return None;
         }
         let first = Pair {
@@ -155,7 +153,7 @@ impl LagTable {
             taken_over: Nanos(0),
             got: 0,
             skipped: 0,
-            missed: Missed::after(published),
+            gaps: Gaps::after(published),
         };
         let pair = self.pairs.entry(key).or_insert(first);
         if pair.group != group {
@@ -174,7 +172,7 @@ impl LagTable {
     /// topic's messages from `now` on.
     pub fn unsubscribed(&mut self, key: PairKey, number: u64, at: Nanos, now: Nanos) {
         if let Some(pair) = self.pairs.get_mut(&key).filter(|pair| pair.at <= at) {
-            pair.missed.begin_again(number);
+            pair.gaps.begin_again(number);
             pair.began = pair.began.max(now);
         }
     }
@@ -191,11 +189,11 @@ impl LagTable {
         if let Some(pair) = self.pairs.get_mut(&key).filter(|pair| pair.sent < number) {
             if pair.first == before {
                 (pair.first, pair.sent) = (after, number);
-                return pair.missed.begin_again(number);
+                return pair.gaps.begin_again(number);
             }
             let last = number.saturating_sub(messages).saturating_sub(1);
-            pair.missed.got(last, number, at);
-            let skipped = u16::try_from(messages).unwrap_or(u16::MAX).min(SKIPPED);
+            pair.gaps.got(last, number, at);
+            let skipped = u16::try_from(messages).unwrap_or(u16::MAX).min(MAX_SKIPPED_AT_ONCE);
             pair.skipped = pair.skipped.saturating_add(skipped);
             pair.sent = number;
         }
@@ -229,7 +227,7 @@ impl LagTable {
         let numbers = (topic, number, published);
         if let Some(pair) = self.pair_of(way, (group, subject), numbers, at) {
             pair.count(number, at);
-            pair.missed.guessed();
+            pair.gaps.guessed();
             if is_first {
                 pair.first = 0;
             }
@@ -263,39 +261,14 @@ impl LagTable {
         for (&(_, subject), pair) in &mut self.pairs {
             let topic = self.topics.get(&(pair.group, subject));
             pair.sent = topic.map_or(pair.sent, |topic| pair.sent.max(topic.published));
-            pair.missed.begin_again(pair.sent);
+            pair.gaps.begin_again(pair.sent);
         }
-    }
-
-    /// Forgets subscriptions of which another one on the same connection has taken the place: a client that fetches may
-    /// subscribe anew each time.
-    pub fn drop_superseded(&mut self, now: Nanos) {
-        let mut newest: FxHashMap<(FlowId, u64), u64> = FxHashMap::default();
-        for (&((flow, subscription), subject), pair) in &self.pairs {
-            if subscription != 0 && pair.has_place {
-                let sent = newest.entry((flow, subject)).or_default();
-                *sent = pair.sent.max(*sent);
-            }
-        }
-        self.pairs.retain(|&((flow, subscription), subject), pair| {
-            let newest = newest.get(&(flow, subject)).copied().unwrap_or_default();
-            subscription == 0
-                || !pair.has_place
-                || pair.sent >= newest
-                || pair.at + SUPERSEDED > now
-        });
-    }
-
-    /// Forgets pairs that are not to be kept, by their topic and how far they are.
-    pub fn retain_pairs(&mut self, is_kept: impl Fn(u64, &Pair) -> bool) {
-        self.pairs.retain(|&(_, subject), pair| is_kept(subject, pair));
     }
 
     /// Forgets the topics of rows, and who gets their messages.
     pub fn forget(&mut self, is_gone: impl Fn(GroupId) -> bool) {
         self.topics.retain(|(group, _), _| !is_gone(*group));
         self.pairs.retain(|_, pair| !is_gone(pair.group));
-        self.missing.retain(|_, one| !is_gone(one.group));
     }
 }
 
@@ -305,25 +278,25 @@ impl Pair {
         if !std::mem::replace(&mut self.has_place, true) && self.got > 0 {
             self.sent = number.saturating_sub(1);
             (self.got, self.skipped) = (0, 0);
-            self.missed.begin_again(self.sent);
+            self.gaps.begin_again(self.sent);
         }
     }
 
     /// Counts message `number`, which the subscriber gets at `at`.
     fn count(&mut self, number: u64, at: Nanos) {
-        self.missed.got(self.sent, number, at);
+        self.gaps.got(self.sent, number, at);
         self.at = self.at.max(at);
         self.got = self.got.saturating_add(1);
         if number > self.sent {
             let between = number.saturating_sub(self.sent).saturating_sub(1);
             let between = u16::try_from(between).unwrap_or(u16::MAX);
-            self.skipped = self.skipped.saturating_add(between.min(SKIPPED));
+            self.skipped = self.skipped.saturating_add(between.min(MAX_SKIPPED_AT_ONCE));
             self.sent = number;
         } else {
             // Another publisher's message overtook it.
             self.skipped = self.skipped.saturating_sub(1);
         }
-        if self.got.saturating_add(self.skipped) >= REMEMBERED {
+        if self.got.saturating_add(self.skipped) >= MAX_REMEMBERED {
             (self.got, self.skipped) = (self.got / 2, self.skipped / 2);
         }
     }
@@ -336,7 +309,8 @@ impl Pair {
 
     /// True if it gets all messages of the topic, or has done so as long as it got few.
     pub fn takes_all(&self) -> TakesAll {
-        let skips_few = u32::from(self.skipped).saturating_mul(FEW_SKIPPED) <= u32::from(self.got);
+        let skips_few =
+            u32::from(self.skipped).saturating_mul(ONE_SKIPPED_OF) <= u32::from(self.got);
         match (self.gets_all(), skips_few) {
             (true, _) => TakesAll::Yes,
             (false, true) => TakesAll::Perhaps,
@@ -346,9 +320,9 @@ impl Pair {
 
     /// True if the subscriber gets all messages of the topic, as far as is known.
     pub(super) fn gets_all(&self) -> bool {
-        let (percent, least) = ALL;
         let all = u32::from(self.got.saturating_add(self.skipped));
-        self.got >= least && u32::from(self.got).saturating_mul(100) >= all.saturating_mul(percent)
+        let got_of_all = u32::from(self.got).saturating_mul(100);
+        self.got >= MIN_GOT && got_of_all >= all.saturating_mul(MIN_GOT_PERCENT)
     }
 }
 
@@ -359,120 +333,5 @@ impl Topic {
             let since = self.ages.published_by(pair.sent.saturating_add(1));
             (unsent, since.unwrap_or(now))
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use wirelap_protocols::Side;
-
-    const TOPIC: TopicKey = (GroupId(0), 7);
-
-    fn way(serial: u64) -> Way {
-        Way { direction: Direction { index: 0, serial, side: Side::B }, subscription: 0 }
-    }
-
-    fn at(n: u64) -> Nanos {
-        Nanos::from_millis(n * 100)
-    }
-
-    fn unsent(table: &LagTable, serial: u64, now: u64) -> Option<(u64, Nanos)> {
-        let key = (way(serial).id(), 7);
-        table.unsent(key, table.pair(key).unwrap(), at(now))
-    }
-
-    #[test]
-    fn a_subscriber_is_behind_by_what_came_after_its_last() {
-        let mut table = LagTable::default();
-        for n in 1..=50 {
-            let number = table.published(TOPIC, at(n)).unwrap();
-            table.sent(way(1), TOPIC, (None, number), at(n));
-            if n <= 30 {
-                table.sent(way(2), TOPIC, (None, number), at(n));
-            }
-        }
-        assert_eq!(unsent(&table, 1, 50), None);
-        let (messages, since) = unsent(&table, 2, 50).unwrap();
-        assert_eq!(messages, 20);
-        assert!(since >= at(31) && since <= at(33), "{since}");
-    }
-
-    #[test]
-    fn who_gets_a_share_is_not_behind() {
-        let mut table = LagTable::default();
-        for n in 1..=50 {
-            let number = table.published(TOPIC, at(n)).unwrap();
-            table.sent(way(n % 2), TOPIC, (None, number), at(n));
-        }
-        table.published(TOPIC, at(51));
-        assert_eq!((unsent(&table, 0, 60), unsent(&table, 1, 60)), (None, None));
-    }
-
-    #[test]
-    fn what_was_dropped_once_does_not_make_it_a_share() {
-        let mut table = LagTable::default();
-        for n in 1..=2_000 {
-            let number = table.published(TOPIC, at(n)).unwrap();
-            if !(100..1_900).contains(&n) {
-                table.sent(way(1), TOPIC, (None, number), at(n));
-            }
-        }
-        table.published(TOPIC, at(2_001));
-        assert_eq!(unsent(&table, 1, 2_002).map(|(messages, _)| messages), Some(1));
-    }
-
-    #[test]
-    fn what_comes_late_is_counted_in_order() {
-        let mut table = LagTable::default();
-        for n in 1..=100 {
-            let number = table.published(TOPIC, at(n)).unwrap();
-            if n <= 4 {
-                table.sent(way(1), TOPIC, (None, number), at(n));
-            } else if n % 5 == 0 {
-                table.sent_late(way(1), TOPIC, None, at(n));
-            }
-        }
-        assert_eq!(unsent(&table, 1, 100).map(|(messages, _)| messages), Some(76));
-        // Of a topic that nobody was seen to publish to, nothing is known.
-        table.sent_late(way(2), (GroupId(0), 8), None, at(100));
-        assert!(table.pair((way(2).id(), 8)).is_none());
-    }
-
-    #[test]
-    fn the_last_subscription_of_a_connection_counts() {
-        let mut table = LagTable::default();
-        for n in 1..=60 {
-            let number = table.published(TOPIC, at(n)).unwrap();
-            // Each fetch of twenty subscribes anew.
-            let subscription = u32::try_from(1 + (n - 1) / 20).unwrap();
-            table.sent(Way { subscription, ..way(1) }, TOPIC, (None, number), at(n));
-        }
-        table.drop_superseded(at(60));
-        let left: Vec<u32> =
-            table.pairs().map(|(((_, subscription), _), _)| subscription).collect();
-        assert_eq!(left, [3]);
-        // Who gets too little to tell is not kept for ever.
-        table.published(TOPIC, at(61));
-        table.sent(Way { subscription: 4, ..way(1) }, TOPIC, (None, 61), at(61));
-        table.sweep(at(62), |_, _| false);
-        assert_eq!(table.pairs.len(), 2);
-        table.sweep(at(62) + IDLE, |_, _| false);
-        assert_eq!(table.pairs.len(), 1);
-    }
-
-    #[test]
-    fn memory_is_bounded() {
-        let mut table = LagTable::default();
-        for n in 0..70_000 {
-            let topic = (GroupId(0), n);
-            if let Some(number) = table.published(topic, at(n)) {
-                table.sent(way(n), topic, (None, number), at(n));
-            }
-            table.sent(way(n), TOPIC, (None, 1), at(n));
-        }
-        assert_eq!((table.topics.len(), table.pairs.len()), (TOPICS, PAIRS));
-        table.sweep(at(70_000), |pair, _| pair.direction.serial % 2 == 0);
-        assert!(table.topics.len() < TOPICS && table.pairs.len() < PAIRS);
     }
 }

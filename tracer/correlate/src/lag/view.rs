@@ -14,17 +14,6 @@ pub enum LagHolder {
     Subscriber,
 }
 
-impl LagHolder {
-    /// The name in tables and in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            LagHolder::Broker => "broker",
-            LagHolder::Network => "network",
-            LagHolder::Subscriber => "subscriber",
-        }
-    }
-}
-
 /// By how much a subscriber is behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lag {

@@ -10,7 +10,7 @@ use super::timeline::Period;
 use wirelap_events::{Segment, TaskId, Tid};
 
 /// Connections of a row that are told of, those that are stuck the longest.
-const TOLD: usize = 3;
+const MAX_CONNECTIONS_TOLD: usize = 3;
 
 /// Severity of a server's end. Whoever ends its clients with it wants that, and so does whoever starts it again. One of several peers may be
 /// done and go, as far as is known.
@@ -58,7 +58,7 @@ pub fn of_servers(evidence: &Evidence, found: &mut Vec<Verdict>) {
 pub fn of_bytes(evidence: &Evidence, found: &mut Vec<Verdict>) {
     let mut all: Vec<&StuckConnection> = evidence.stuck.iter().collect();
     all.sort_by_key(|stuck| std::cmp::Reverse(stuck.age));
-    for stuck in all.into_iter().take(TOLD) {
+    for stuck in all.into_iter().take(MAX_CONNECTIONS_TOLD) {
         let clause = Clause::Stuck(Box::new(stuck.clone()));
         let process = stuck.sender.map(|(pid, comm)| (TaskId { pid, tid: Tid(pid.0) }, comm));
         let pid = |process: Option<(TaskId, _)>| process.map(|(task, _)| task.pid);

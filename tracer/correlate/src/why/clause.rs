@@ -4,9 +4,8 @@
 use super::awaited::Awaited;
 use super::gone::ServerGone;
 use super::kind::VerdictKind;
-use super::left_behind::MostLeft;
 use super::loss_counts::Departure;
-use super::missed::MissedBy;
+use super::not_got::{MissedBy, MostLeft};
 use super::stuck::StuckConnection;
 use super::whereabouts::Overdue;
 use wirelap_events::{

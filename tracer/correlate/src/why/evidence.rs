@@ -2,11 +2,11 @@
 
 use super::explanation::{HolderShare, TimeSpent, WorstMessage};
 use super::gathered::Gathered;
-use super::gone::{ServerGone, TOLD};
+use super::gone::{MAX_SERVERS_TOLD, ServerGone};
 use super::holders::Holders;
 use super::judge::{DelayCause, Spending, Typical};
 use super::loss_counts::{Losses, WorkloadCounts};
-use super::missed::MissedMessages;
+use super::not_got::{MissedBy, NotGot};
 use super::setting::Setting;
 use super::stuck::StuckConnection;
 use super::time_spent::time_spent;
@@ -33,7 +33,7 @@ pub struct Evidence {
     /// Messages that something became of.
     pub losses: Losses,
     /// Messages that one subscriber did not get, and others did.
-    pub missed: MissedMessages,
+    pub missed: NotGot<MissedBy>,
     /// Servers that went while clients were connected to them, the last ones.
     pub gone: Vec<ServerGone>,
     /// Connections whose bytes do not arrive now.
@@ -137,7 +137,7 @@ impl Evidence {
 
     /// A server of it went while clients were connected.
     pub(crate) fn lose_server(&mut self, gone: ServerGone) {
-        if self.gone.len() >= TOLD {
+        if self.gone.len() >= MAX_SERVERS_TOLD {
             self.gone.remove(0);
         }
         self.gone.push(gone);

@@ -4,13 +4,13 @@ use std::net::SocketAddr;
 use wirelap_events::{Comm, Nanos, Pid, ProcessEnd};
 
 /// Signals by which a process is asked to end: SIGHUP, SIGINT and SIGTERM.
-const ASKED: [u32; 3] = [1, 2, 15];
+const ENDING_SIGNALS: [u32; 3] = [1, 2, 15];
 
 /// A program that ends because of a signal may say so by its exit code: the signal and this much.
-const BY_SIGNAL: u32 = 128;
+const EXIT_CODE_OF_SIGNAL: u32 = 128;
 
 /// Servers of a row that are told of, the last ones.
-pub(super) const TOLD: usize = 4;
+pub(super) const MAX_SERVERS_TOLD: usize = 4;
 
 /// A server that went while clients were connected to it.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,8 +41,8 @@ impl ServerGone {
     /// True if it ended as a process does that is asked to, or of its own accord.
     pub(super) fn meant_to_end(&self) -> bool {
         self.end.is_some_and(|end| {
-            let asked = |signal: u32| ASKED.contains(&signal);
-            let by_code = end.code().and_then(|code| code.checked_sub(BY_SIGNAL));
+            let asked = |signal: u32| ENDING_SIGNALS.contains(&signal);
+            let by_code = end.code().and_then(|code| code.checked_sub(EXIT_CODE_OF_SIGNAL));
             end.signal().is_some_and(asked) || by_code.is_some_and(asked) || end.code() == Some(0)
         })
     }

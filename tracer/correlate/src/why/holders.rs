@@ -1,15 +1,14 @@
 //! Holders of a CPU while threads of a row waited for one.
 
 use super::explanation::HolderShare;
-
 use rustc_hash::FxHashMap;
 use wirelap_events::{Holder, Nanos, Saturate, Tid, Wake};
 
 /// Threads that are remembered for having had a CPU.
-const HOLDERS: usize = 1024;
+const MAX_HOLDERS: usize = 1024;
 
 /// Those of them that are told.
-const HOLDERS_TOLD: usize = 10;
+const MAX_HOLDERS_TOLD: usize = 10;
 
 /// The threads that had a CPU while threads of a row waited for it, and until when that has been
 /// counted.
@@ -22,7 +21,7 @@ impl Holders {
         let since = wake.woken + wake.throttled;
         for holder in std::iter::once(&wake.holder).chain(&wake.others) {
             let Holder { task, comm, held } = *holder;
-            let is_full = self.0.len() >= HOLDERS && !self.0.contains_key(&task.tid);
+            let is_full = self.0.len() >= MAX_HOLDERS && !self.0.contains_key(&task.tid);
             if task.tid == Tid(0) || held == Nanos(0) || is_full {
                 continue;
             }
@@ -38,7 +37,7 @@ impl Holders {
     pub fn longest(&self) -> Vec<HolderShare> {
         let mut holders: Vec<HolderShare> = self.0.values().map(|one| one.0).collect();
         holders.sort_by_key(|share| (std::cmp::Reverse(share.held), share.task.tid));
-        holders.truncate(HOLDERS_TOLD);
+        holders.truncate(MAX_HOLDERS_TOLD);
         holders
     }
 

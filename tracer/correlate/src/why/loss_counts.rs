@@ -1,6 +1,6 @@
 //! Messages by what became of them that should not have.
 
-use super::left_behind::LeftMessages;
+use super::not_got::{MostLeft, NotGot};
 use super::numbers::Missing;
 use crate::flow::{ClosedBy, ClosedConnection};
 use crate::limits::rules::{TOLERATED_GAPS, TOLERATED_LOSS};
@@ -54,7 +54,7 @@ pub struct Losses {
     /// One of these subscribers' connections was closed without the farewell that its protocol has.
     pub is_abrupt: bool,
     /// Not got by subscribers when their connections were closed.
-    pub left_behind: LeftMessages,
+    pub left_behind: NotGot<MostLeft>,
     /// Read by a subscriber, and not joined to any message that was sent.
     pub unjoined: u64,
     /// As many messages may have been in the bytes that were not captured or not understood: compressed in an unknown
@@ -187,7 +187,7 @@ impl Losses {
         self.left_by = other.left_by.or(self.left_by);
         self.departure = self.departure.max(other.departure);
         self.is_abrupt |= other.is_abrupt;
-        self.left_behind.add(&other.left_behind);
+        self.left_behind.add(other.left_behind);
         self.unjoined.grow(other.unjoined);
         self.hidden.grow(other.hidden);
         self.thrown_away.grow(other.thrown_away);

@@ -4,7 +4,7 @@ use super::clause::{Circumstance, Clause, Remedy};
 use super::explanation::{Severity, Verdict, Why};
 use super::kind::VerdictKind;
 use super::rules::sort;
-use super::setting::Setting;
+use super::setting::{Setting, Throttled};
 use super::timeline::Period;
 use super::verdicts::cpu_throttled as quotas;
 use super::whereabouts::{Overdue, Whereabouts};
@@ -16,28 +16,22 @@ impl Why {
     pub(crate) fn hold_up(&mut self, open: Vec<Overdue>, setting: &Setting, now: Nanos) {
         // What a broker has for a reader that does not read is not the broker's doing.
         let reader_is_it = open.iter().any(|one| one.place == Whereabouts::ReaderQueue);
-        for one in &open {
-            if reader_is_it && one.place == Whereabouts::Broker {
+        let told = open.iter().filter(|one| !reader_is_it || one.place != Whereabouts::Broker);
+        for verdict in told.filter_map(|one| verdict(one, setting, now)) {
+            let pid = |verdict: &Verdict| verdict.process.map(|(task, _)| task.pid);
+            let is_same =
+                |known: &&mut Verdict| known.kind == verdict.kind && pid(known) == pid(&verdict);
+            let Some(known) = self.verdicts.iter_mut().find(is_same) else {
+                self.verdicts.push(verdict);
                 continue;
-            }
-            let Some(verdict) = verdict(one, setting, now) else { continue };
-            let same = self.verdicts.iter_mut().find(|known| {
-                known.kind == verdict.kind
-                    && known.process.map(|(task, _)| task.pid)
-                        == verdict.process.map(|(task, _)| task.pid)
-            });
-            match same {
-                Some(known) => {
-                    known.severity = Severity::Problem;
-                    known.open = verdict.open;
-                    let is_new = |clause: &Clause| !known.evidence.contains(clause);
-                    let new: Vec<_> = verdict.evidence.into_iter().filter(is_new).collect();
-                    known.evidence.splice(0..0, new);
-                    if let Some(period) = &mut known.period {
-                        period.ended = None;
-                    }
-                }
-                None => self.verdicts.push(verdict),
+            };
+            known.severity = Severity::Problem;
+            known.open = verdict.open;
+            let is_new = |clause: &Clause| !known.evidence.contains(clause);
+            let new: Vec<_> = verdict.evidence.into_iter().filter(is_new).collect();
+            known.evidence.splice(0..0, new);
+            if let Some(period) = &mut known.period {
+                period.ended = None;
             }
         }
         self.open = open;
@@ -46,35 +40,15 @@ impl Why {
 }
 
 fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
-    // On the network, the process is the one that sent them.
-    let is_here = open.place != Whereabouts::Network;
-    let mut throttled = setting
-        .throttled
-        .iter()
-        .filter(|_| is_here && open.activity == Some(ThreadActivity::Running))
-        .filter(|one| quotas::is_often(one));
-    let throttled =
-        throttled.find(|one| open.process.is_some_and(|(task, _)| task.pid == one.task.pid));
+    let throttled = throttled(open, setting);
     let in_turn = by_name(setting.protocol).is_some_and(Protocol::answers_in_turn);
     // Until it has answered an earlier request, it is meant to read nothing: what holds that one up is not known.
     let known = kind(open).filter(|&(kind, _)| !in_turn || kind != VerdictKind::Backpressure);
     let (kind, segment) = match (known, throttled) {
-        (Some((_, segment)), Some(_)) => (VerdictKind::CpuThrottled, segment),
-        (None, Some(_)) => (VerdictKind::CpuThrottled, Segment::BrokerDwell),
+        (known, Some(_)) => {
+            (VerdictKind::CpuThrottled, known.map_or(Segment::BrokerDwell, |(_, segment)| segment))
+        }
         (known, None) => known?,
-    };
-    let at_broker = matches!(
-        open.place,
-        Whereabouts::BrokerQueue
-            | Whereabouts::Throttled
-            | Whereabouts::LeftUnread
-            | Whereabouts::Broker
-    );
-    let rest = match open.activity {
-        Some(ThreadActivity::Stopped) => Some(OffCpuReason::Stopped),
-        Some(ThreadActivity::Blocked) => Some(OffCpuReason::Blocked),
-        Some(ThreadActivity::Asleep) => Some(OffCpuReason::Asleep),
-        Some(ThreadActivity::Running) | None => None,
     };
     let activity = open.activity.filter(|_| open.place != Whereabouts::Network);
     // A thread without quota looks as one that runs.
@@ -82,9 +56,10 @@ fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
         Some(one) => quotas::used_up(setting, one.cgroup),
         None => activity.map(Clause::Activity),
     };
-    let evidence = std::iter::once(Clause::Overdue(*open)).chain(doing).collect();
-    let usual = Remedy::Usual(Circumstance { segment, at_broker, rest, dropped: None });
-    let remedy = throttled.map_or(usual, |one| quotas::remedy(setting, one.cgroup));
+    let remedy = match throttled {
+        Some(one) => quotas::remedy(setting, one.cgroup),
+        None => Remedy::Usual(circumstance(open, segment)),
+    };
     let began = setting.since.map(|since| now - open.oldest - since);
     Some(Verdict {
         leg: Some(open.leg),
@@ -92,10 +67,37 @@ fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
         process: open.process,
         period: began.map(|began| Period { began, ended: None, times: 1 }),
         open: Some(*open),
-        evidence,
+        evidence: std::iter::once(Clause::Overdue(*open)).chain(doing).collect(),
         remedy,
         ..Verdict::new(kind, Severity::Problem)
     })
+}
+
+/// The wait for quota of the process that has overdue messages, if it waits often.
+fn throttled<'s>(open: &Overdue, setting: &'s Setting) -> Option<&'s Throttled> {
+    // On the network, the process is the one that sent them.
+    let is_here = open.place != Whereabouts::Network;
+    let (task, _) =
+        open.process.filter(|_| is_here && open.activity == Some(ThreadActivity::Running))?;
+    setting.throttled.iter().find(|one| one.task.pid == task.pid && quotas::is_often(one))
+}
+
+/// The circumstances on which the remedy depends.
+fn circumstance(open: &Overdue, segment: Segment) -> Circumstance {
+    let at_broker = matches!(
+        open.place,
+        Whereabouts::BrokerQueue
+            | Whereabouts::Throttled
+            | Whereabouts::LeftUnread
+            | Whereabouts::Broker
+    );
+    let rest = open.activity.and_then(|activity| match activity {
+        ThreadActivity::Stopped => Some(OffCpuReason::Stopped),
+        ThreadActivity::Blocked => Some(OffCpuReason::Blocked),
+        ThreadActivity::Asleep => Some(OffCpuReason::Asleep),
+        ThreadActivity::Running => None,
+    });
+    Circumstance { segment, at_broker, rest, dropped: None }
 }
 
 /// The verdict for overdue messages, as far as the activity of the process that has them tells. `None` where it does not:
@@ -125,7 +127,6 @@ fn kind(open: &Overdue) -> Option<(VerdictKind, Segment)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::setting::Throttled;
     use super::*;
     use wirelap_events::{CgroupId, Comm, Pid, TaskId, Tid};
 

@@ -22,17 +22,6 @@ pub enum Whereabouts {
 }
 
 impl Whereabouts {
-    /// Every place.
-    pub const ALL: [Whereabouts; 7] = [
-        Whereabouts::Network,
-        Whereabouts::BrokerQueue,
-        Whereabouts::Throttled,
-        Whereabouts::LeftUnread,
-        Whereabouts::Broker,
-        Whereabouts::Unasked,
-        Whereabouts::ReaderQueue,
-    ];
-
     /// The name in JSON.
     pub const fn name(self) -> &'static str {
         match self {

@@ -60,23 +60,13 @@ impl EventLosses {
     /// The losses since an earlier count.
     #[must_use]
     pub fn since(self, before: EventLosses) -> EventLosses {
-        EventLosses {
-            events: self.events.saturating_sub(before.events),
-            skipped: self.skipped.saturating_sub(before.skipped),
-            stated: self.stated.saturating_sub(before.stated),
-            fragmented: self.fragmented.saturating_sub(before.fragmented),
-        }
+        crate::fieldwise!(self - before => EventLosses { events, skipped, stated, fragmented })
     }
 
     /// The sum.
     #[must_use]
     pub fn plus(self, more: EventLosses) -> EventLosses {
-        EventLosses {
-            events: self.events.saturating_add(more.events),
-            skipped: self.skipped.saturating_add(more.skipped),
-            stated: self.stated.saturating_add(more.stated),
-            fragmented: self.fragmented.saturating_add(more.fragmented),
-        }
+        crate::fieldwise!(self + more => EventLosses { events, skipped, stated, fragmented })
     }
 }
 

@@ -13,6 +13,11 @@ use crate::{Nanos, Saturate, Total};
 /// Text that stands where there is no value.
 pub const NONE: &str = "–";
 
+/// The number that people give to the thing at an index: 1 to the first.
+pub fn ordinal(index: usize) -> usize {
+    index.saturating_add(1)
+}
+
 /// A count with its thousands set apart: `1,234,567`.
 pub fn exact(count: u64) -> String {
     let digits = count.to_string();

@@ -5,7 +5,7 @@ use crate::pacing::TrialPacing;
 use crate::trial::Trial;
 use wirelap_contract::{Done, Role, WorkloadKind, WorkloadTopology};
 use wirelap_correlate::{Group, Overhead as Ledger};
-use wirelap_events::{Nanos, Total};
+use wirelap_events::{Count, Nanos};
 use wirelap_report::{MessageCounts, Throughput};
 use wirelap_session::Sampling;
 
@@ -27,14 +27,14 @@ pub fn done(outcome: &Outcome, role: Role) -> Option<&Done> {
 /// The counts of messages: those that the workloads reported, otherwise those of the truth files, otherwise those of the trace.
 pub fn messages(outcome: &Outcome) -> MessageCounts {
     let tally = &outcome.tally;
-    let seen = tally.matched.saturating_add(tally.unmatched);
+    let seen = (tally.matched + tally.unmatched).0;
     let (sender, receiver) = outcome.trial.roles();
     let (sender, receiver) = (done(outcome, sender), done(outcome, receiver));
     let counts = match (outcome.trial.pacing, sender, receiver) {
         (TrialPacing::PingPong, Some(ping), Some(pong)) => {
             // A pong that reports no count has answered as many messages as came back.
             let (there, back) = (pong.received.or(ping.received), pong.sent.or(ping.received));
-            let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b));
+            let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| (Count(a) + b).0);
             sum(ping.sent, back).zip(sum(there, ping.received))
         }
         // Without a pong process, the ping counts the replies.
@@ -51,18 +51,18 @@ pub fn messages(outcome: &Outcome) -> MessageCounts {
         sent,
         delivered,
         expected: expected(outcome, sent),
-        matched: tally.matched,
+        matched: tally.matched.0,
         uncovered: match outcome.trial.sampling {
             // The trace has nothing to follow.
             _ if is_untraced(outcome) => 0,
-            Sampling::Off => delivered.saturating_sub(tally.matched),
-            Sampling::Windows { .. } => tally.unmatched,
+            Sampling::Off => (Count(delivered) - tally.matched).0,
+            Sampling::Windows { .. } => tally.unmatched.0,
         },
         never_read: 0,
         cut: 0,
         unfinished: 0,
-        duplicates: receiver.map_or(tally.duplicates, |done| done.duplicates),
-        retained: groups(outcome).map(|group| group.messages.retained).total(),
+        duplicates: receiver.map_or(tally.duplicates.0, |done| done.duplicates),
+        retained: Count::sum(groups(outcome).map(|group| group.messages.retained)).0,
         warmup: warmup(outcome),
     }
 }
@@ -75,8 +75,8 @@ fn expected(outcome: &Outcome, sent: u64) -> Option<u64> {
 
 /// The number of warm-up messages: stamped ones are counted by the correlator, others by the tally.
 fn warmup(outcome: &Outcome) -> u64 {
-    let stamped: u64 = groups(outcome).map(|group| group.messages.warmup).total();
-    stamped.saturating_add(outcome.tally.warmup)
+    let stamped = Count::sum(groups(outcome).map(|group| group.messages.warmup));
+    (outcome.tally.warmup + stamped).0
 }
 
 /// The rows of a trial's snapshot that belong to its middleware.
@@ -116,9 +116,9 @@ pub fn throughput(outcome: &Outcome, delivered: u64) -> Throughput {
     let reported = done(outcome, by).map(|done| (done.first_ns, done.last_ns));
     let spanned = outcome.tally.span.map(|(first, last)| (first.0, last.0));
     let (first, last) = reported.filter(|(first, _)| *first > 0).or(spanned).unwrap_or_default();
-    let seconds = Nanos(last.saturating_sub(first)).as_secs_f64();
-    let msg_per_s = if seconds > 0.0 { delivered.saturating_sub(1) as f64 / seconds } else { 0.0 };
-    let traced = (outcome.tally.payload_bytes, outcome.tally.matched);
+    let seconds = (Nanos(last) - Nanos(first)).as_secs_f64();
+    let msg_per_s = if seconds > 0.0 { (Count(delivered) - 1).0 as f64 / seconds } else { 0.0 };
+    let traced = (outcome.tally.payload_bytes.0, outcome.tally.matched.0);
     let bits = payload_bytes(&outcome.trial, traced) as f64 * 8.0;
     let measured = done(outcome, by).and_then(|done| done.payload_bit_per_s);
     Throughput {
@@ -165,7 +165,7 @@ fn deliveries_of_payload(
     // As many messages as there are publishers, so that each topic has its share.
     let messages = u64::from(topology.publishers.max(1));
     let deliveries = topology.deliveries(messages);
-    let payloads = messages.saturating_mul(legs_before).saturating_add(deliveries);
+    let payloads = (Count(messages) * legs_before + deliveries).0;
     let of_all = u128::from(payloads).saturating_mul(size.into()).max(1);
     let share = u128::from(bytes).saturating_mul(deliveries.into()).checked_div(of_all);
     share.and_then(|share| u64::try_from(share).ok()).unwrap_or(u64::MAX)

@@ -13,7 +13,7 @@ use crate::tally::SegmentTimes;
 use std::collections::BTreeMap;
 use wirelap_correlate::{Overhead as Ledger, UncertainCounts};
 use wirelap_events::human::counted;
-use wirelap_events::{Saturate, Segment, Total};
+use wirelap_events::{Count, Segment, Total};
 use wirelap_report::{
     DistributionSummary, GroundTruth, Latency, MessageCounts, ProcessUse, Repetition,
     ReportedOverhead, ReportedProcess, ReportedTrust, RunResult, Samples, SeenFrom, Throughput,
@@ -29,8 +29,8 @@ pub fn result(records: &[&TrialRecord], earlier: Option<&RunResult>) -> RunResul
     let ResultCauses { why, repetitions: why_repetitions } = causes(records, &processes, earlier);
     let is_sampled = trial.sampling != Sampling::Off || records[0].is_untraced();
     let traced = (
-        all.iter().map(|one| one.payload_bytes).total(),
-        all.iter().map(|one| one.messages.matched).total(),
+        Count::sum(all.iter().map(|one| one.payload_bytes)).0,
+        Count::sum(all.iter().map(|one| one.messages.matched)).0,
     );
     let mut result = RunResult {
         middleware: trial.name().to_owned(),
@@ -92,7 +92,7 @@ pub struct AtRate {
 pub fn at_rate(records: &[&TrialRecord]) -> AtRate {
     let all: Vec<&Repetition> = records.iter().map(|record| &record.repetition).collect();
     let messages = sum_of_messages(&all);
-    let missing = messages.expected().saturating_sub(messages.delivered);
+    let missing = (Count(messages.expected()) - messages.delivered).0;
     let whole = !records.iter().any(|record| record.is_partial());
     let latency = latency(records[0].trial.pacing, &all);
     let times = latency.intended_to_deliver_ns.unwrap_or(latency.one_way_ns);
@@ -106,22 +106,12 @@ pub fn at_rate(records: &[&TrialRecord]) -> AtRate {
 fn sum_of_messages(all: &[&Repetition]) -> MessageCounts {
     all.iter().fold(MessageCounts::default(), |sum, one| {
         let (a, b) = (sum, one.messages);
-        MessageCounts {
-            sent: a.sent.saturating_add(b.sent),
-            delivered: a.delivered.saturating_add(b.delivered),
-            expected: match (a.expected, b.expected) {
-                (None, None) => None,
-                _ => Some(a.expected().saturating_add(b.expected())),
-            },
-            matched: a.matched.saturating_add(b.matched),
-            uncovered: a.uncovered.saturating_add(b.uncovered),
-            never_read: a.never_read.saturating_add(b.never_read),
-            cut: a.cut.saturating_add(b.cut),
-            unfinished: a.unfinished.saturating_add(b.unfinished),
-            duplicates: a.duplicates.saturating_add(b.duplicates),
-            retained: a.retained.saturating_add(b.retained),
-            warmup: a.warmup.saturating_add(b.warmup),
-        }
+        let expected = a.expected.or(b.expected);
+        let expected = expected.map(|_| (Count(a.expected()) + b.expected()).0);
+        wirelap_events::fieldwise!(a + b => MessageCounts {
+            sent, delivered, matched, uncovered, never_read, cut, unfinished, duplicates, retained, warmup;
+            expected
+        })
     })
 }
 
@@ -227,21 +217,18 @@ fn trust(all: &[&Repetition], coverage: f64) -> ReportedTrust {
     let count = all.len() as f64;
     for one in all.iter().map(|one| &one.trust) {
         for (probe, lost) in &one.events_lost {
-            sum.events_lost.entry(probe.clone()).or_default().grow(*lost);
+            let total = sum.events_lost.entry(probe.clone()).or_default();
+            *total = (Count(*total) + *lost).0;
         }
-        sum.skipped_runs.grow(one.skipped_runs);
-        sum.fragmented_datagrams.grow(one.fragmented_datagrams);
-        sum.events.grow(one.events);
-        sum.uncaptured_bytes.grow(one.uncaptured_bytes);
-        sum.undecoded_bytes.grow(one.undecoded_bytes);
-        sum.unread_messages.grow(one.unread_messages);
+        sum = wirelap_events::fieldwise!(sum + one => ReportedTrust {
+            skipped_runs, fragmented_datagrams, events, uncaptured_bytes, undecoded_bytes, unread_messages,
+            unfinished, evicted, telescoping_violations;
+            ..sum
+        });
         sum.unseen_sent = sum.unseen_sent.plus(one.unseen_sent);
         sum.unseen_received = sum.unseen_received.plus(one.unseen_received);
-        sum.unfinished.grow(one.unfinished);
         uncertain.add(one.uncertain());
-        sum.evicted.grow(one.evicted);
         sum.window_share += one.window_share / count;
-        sum.telescoping_violations.grow(one.telescoping_violations);
         sum.tracer.slowdown = sum.tracer.slowdown.or(one.tracer.slowdown);
         sum.tracer.slowdown_unknown = sum.tracer.slowdown_unknown.or(one.tracer.slowdown_unknown);
         sum.tracer.cpu_share += one.tracer.cpu_share / count;
@@ -252,15 +239,11 @@ fn trust(all: &[&Repetition], coverage: f64) -> ReportedTrust {
 }
 
 fn ground_truth(all: &[&Repetition]) -> Option<GroundTruth> {
-    all.iter().filter_map(|one| one.ground_truth.clone()).reduce(|a, b| GroundTruth {
-        published: a.published.saturating_add(b.published),
-        delivered: a.delivered.saturating_add(b.delivered),
-        compared: a.compared.saturating_add(b.compared),
-        violations: a.violations.saturating_add(b.violations),
-        order_violations: a.order_violations.saturating_add(b.order_violations),
-        other_senders: a.other_senders.saturating_add(b.other_senders),
-        unknown: a.unknown.saturating_add(b.unknown),
-        worst_violation_ns: a.worst_violation_ns.max(b.worst_violation_ns),
+    all.iter().filter_map(|one| one.ground_truth.clone()).reduce(|a, b| {
+        wirelap_events::fieldwise!(a + b => GroundTruth {
+            published, delivered, compared, violations, order_violations, other_senders, unknown;
+            worst_violation_ns: a.worst_violation_ns.max(b.worst_violation_ns)
+        })
     })
 }
 

@@ -13,7 +13,7 @@ use crate::pacing::TrialPacing;
 use crate::workload_processes::RoleProcess;
 use wirelap_contract::Role;
 use wirelap_correlate::UncertainCounts;
-use wirelap_events::{Nanos, Total};
+use wirelap_events::{Count, Nanos};
 use wirelap_report::{
     DistributionSummary, Histograms, IdleUse, MessageCounts, ProcessUse, Repetition,
     ReportedBreakdown, ReportedScheduling, ReportedTimeSpent, ReportedTrust, ReportedUnixClients,
@@ -37,7 +37,7 @@ pub fn of(position: u32, outcome: &Outcome) -> Repetition {
         messages,
         throughput: throughput(outcome, messages.delivered),
         rate: sent_at_rate(outcome),
-        payload_bytes: tally.payload_bytes,
+        payload_bytes: tally.payload_bytes.0,
         view: view(outcome),
         one_way_ns: tally.one_way.distribution(),
         rtt_half_ns: round_trip::rtt_half(outcome),
@@ -133,7 +133,7 @@ fn sent_at_rate(outcome: &Outcome) -> Option<SentAtRate> {
     let rate = rate(trial)?;
     let done = done(outcome, Role::Pub)?;
     let sent = done.sent.filter(|&sent| sent > 0)?;
-    let took = Nanos(done.last_ns.saturating_sub(done.first_ns)).as_secs_f64() + 1.0 / rate;
+    let took = (Nanos(done.last_ns) - Nanos(done.first_ns)).as_secs_f64() + 1.0 / rate;
     // A trial that was ended by its time has lasted that long, even if its last message was sent earlier.
     let by_time = trial.messages.is_none_or(|messages| sent < messages) && !is_partial(outcome);
     let whole = trial.duration.filter(|_| by_time).map_or(0.0, |time| time.as_secs_f64());
@@ -188,8 +188,8 @@ fn trust(outcome: &Outcome, messages: MessageCounts) -> ReportedTrust {
     let mut uncertain = UncertainCounts::default();
     groups(outcome).for_each(|group| uncertain.add(group.uncertain));
     let mut trust = trust.with_uncertain(uncertain);
-    trust.unfinished = groups(outcome).map(|group| group.holes.unfinished_messages).total();
-    trust.telescoping_violations = outcome.tally.telescoping_violations;
+    trust.unfinished = Count::sum(groups(outcome).map(|group| group.holes.unfinished_messages)).0;
+    trust.telescoping_violations = outcome.tally.telescoping_violations.0;
     let cost = outcome.cost.as_ref().and_then(|cost| cost.as_ref().ok());
     cost::tell(cost.copied(), &mut trust.tracer);
     let is_sampled = outcome.trial.sampling != Sampling::Off;
@@ -200,7 +200,7 @@ fn trust(outcome: &Outcome, messages: MessageCounts) -> ReportedTrust {
 /// The matched share of the delivered messages or, of a sampled trace, of those that it saw; 1 if there are none.
 pub fn coverage(messages: MessageCounts, is_sampled: bool) -> f64 {
     let whole = if is_sampled {
-        messages.matched.saturating_add(messages.uncovered)
+        (Count(messages.matched) + messages.uncovered).0
     } else {
         messages.delivered
     };

@@ -5,7 +5,7 @@
 
 use super::record::TrialRecord;
 use wirelap_correlate::Evidence;
-use wirelap_events::Total;
+use wirelap_events::Count;
 use wirelap_report::{ReportedProcess, ReportedWhy, RunResult};
 
 /// The causes of a result's latency, and the repetitions that they are of.
@@ -26,7 +26,8 @@ pub fn causes(
     let since = examined(all);
     let before: Vec<u32> = earlier.map(repetitions_of).unwrap_or_default();
     let messages = |is_of: &dyn Fn(&TrialRecord) -> bool| -> u64 {
-        all.iter().filter(|one| is_of(one)).map(|one| one.repetition.messages.matched).total()
+        let of_all = all.iter().filter(|one| is_of(one));
+        Count::sum(of_all.map(|one| one.repetition.messages.matched)).0
     };
     let is_before =
         |one: &TrialRecord| one.evidence.is_none() && before.contains(&one.repetition.number);

@@ -5,7 +5,7 @@ mod dense;
 pub(crate) use dense::DenseBins;
 
 use wirelap_correlate::Summary;
-use wirelap_events::{Nanos, Saturate, Total};
+use wirelap_events::{Count, Nanos, Size};
 
 /// Bins for each doubling of the value.
 const STEPS: u64 = 32;
@@ -17,9 +17,9 @@ const STEP_BITS: u32 = STEPS.trailing_zeros();
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bins {
     /// Bins with values and how many, the smallest first.
-    counts: Vec<(u16, u64)>,
-    count: u64,
-    sum: u64,
+    counts: Vec<(u16, Count)>,
+    count: Count,
+    sum: Count,
     /// The smallest and the largest value; 0 without values.
     limits: (u64, u64),
 }
@@ -48,16 +48,16 @@ fn bounds_of(bin: u16) -> (u64, u64) {
 impl Bins {
     /// The bins of values that were counted elsewhere: each bin once, with at least one value, the smallest first.
     pub(crate) fn from_parts(
-        counts: Vec<(u16, u64)>,
-        count: u64,
-        sum: u64,
+        counts: Vec<(u16, Count)>,
+        count: Count,
+        sum: Count,
         limits: (u64, u64),
     ) -> Bins {
         Bins { counts, count, sum, limits }
     }
 
     /// The numbers of the bins with values and how many, the smallest first.
-    pub(crate) fn counts(&self) -> &[(u16, u64)] {
+    pub(crate) fn counts(&self) -> &[(u16, Count)] {
         &self.counts
     }
 
@@ -65,19 +65,19 @@ impl Bins {
     pub fn add(&mut self, value: u64) {
         let bin = bin_of(value);
         match self.counts.binary_search_by_key(&bin, |&(bin, _)| bin) {
-            Ok(at) => self.counts[at].1.grow(1),
-            Err(at) => self.counts.insert(at, (bin, 1)),
+            Ok(at) => self.counts[at].1 += 1,
+            Err(at) => self.counts.insert(at, (bin, Count(1))),
         }
-        self.grow(1, value, (value, value));
+        self.add_sums(Count(1), Count(value), (value, value));
     }
 
-    fn grow(&mut self, count: u64, sum: u64, limits: (u64, u64)) {
-        self.limits = match self.count {
+    fn add_sums(&mut self, count: Count, sum: Count, limits: (u64, u64)) {
+        self.limits = match self.count.0 {
             0 => limits,
             _ => (self.limits.0.min(limits.0), self.limits.1.max(limits.1)),
         };
-        self.count.grow(count);
-        self.sum.grow(sum);
+        self.count += count;
+        self.sum += sum;
     }
 
     /// Adds another's values.
@@ -90,7 +90,7 @@ impl Bins {
         for &(bin, count) in &other.counts {
             at = self.place(bin, at, known);
             match self.counts.get_mut(at).filter(|mine| at < known && mine.0 == bin) {
-                Some(mine) => mine.1.grow(count),
+                Some(mine) => mine.1 += count,
                 None => self.counts.push((bin, count)),
             }
         }
@@ -98,7 +98,7 @@ impl Bins {
             // Two sequences in order, which a stable sort finds and merges.
             self.counts.sort_by_key(|mine| mine.0);
         }
-        self.grow(other.count, other.sum, other.limits);
+        self.add_sums(other.count, other.sum, other.limits);
     }
 
     /// Removes values that were added before by [`Bins::merge`]. The smallest and the largest value stay as they were, even if they are among
@@ -109,17 +109,17 @@ impl Bins {
         for &(bin, count) in &other.counts {
             at = self.place(bin, at, known);
             if let Some(mine) = self.counts.get_mut(at).filter(|mine| mine.0 == bin) {
-                mine.1.shrink(count);
+                mine.1 -= count;
                 has_empty |= mine.1 == 0;
             }
         }
         if has_empty {
             self.counts.retain(|&(_, count)| count > 0);
         }
-        self.count.shrink(other.count);
-        self.sum.shrink(other.sum);
+        self.count -= other.count;
+        self.sum -= other.sum;
         if self.count == 0 {
-            (self.sum, self.limits) = (0, (0, 0));
+            (self.sum, self.limits) = (Count(0), (0, 0));
             self.counts.clear();
         }
     }
@@ -139,19 +139,19 @@ impl Bins {
 
     /// Number of values.
     pub fn count(&self) -> u64 {
-        self.count
+        self.count.0
     }
 
     /// The sum of the values in nanoseconds, exact.
     pub fn sum(&self) -> u64 {
-        self.sum
+        self.sum.0
     }
 
     /// Each bin that has values: its smallest and largest value in nanoseconds, and how many values it has; the smallest first.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (Nanos, Nanos, u64)> + '_ {
         self.counts.iter().map(|&(bin, count)| {
             let (low, high) = bounds_of(bin);
-            (Nanos(low), Nanos(high), count)
+            (Nanos(low), Nanos(high), count.0)
         })
     }
 
@@ -168,18 +168,18 @@ impl Bins {
     /// The value that this share of the values does not exceed, 0 without values: the middle of its bin, and thereby at most 1.6 % from the
     /// exact one. The smallest and the largest value are exact.
     pub fn quantile(&self, share: f64) -> Nanos {
-        let wanted = (share.clamp(0.0, 1.0) * self.count as f64).ceil().max(1.0);
-        let mut seen = 0u64;
+        let wanted = (share.clamp(0.0, 1.0) * self.count.0 as f64).ceil().max(1.0);
+        let mut seen = Count(0);
         let (min, max) = self.limits;
-        if wanted >= self.count as f64 {
+        if wanted >= self.count.0 as f64 {
             return Nanos(max);
         }
         if wanted <= 1.0 {
             return Nanos(min);
         }
         for (low, high, count) in self.iter() {
-            seen.grow(count);
-            if seen as f64 >= wanted {
+            seen += count;
+            if seen.0 as f64 >= wanted {
                 return Nanos(low.0.midpoint(high.0).clamp(min, max));
             }
         }
@@ -189,7 +189,7 @@ impl Bins {
     /// The quantiles.
     pub fn summary(&self) -> Summary {
         Summary {
-            count: self.count,
+            count: self.count.0,
             min: self.min(),
             p50: self.quantile(0.5),
             p90: self.quantile(0.9),
@@ -202,15 +202,13 @@ impl Bins {
     /// Number of values that are larger than this one, its own bin not included.
     pub fn above(&self, value: Nanos) -> u64 {
         let bin = bin_of(value.0);
-        self.counts.iter().filter(|&&(other, _)| other > bin).map(|&(_, count)| count).total()
+        let above = self.counts.iter().filter(|&&(other, _)| other > bin);
+        Count::sum(above.map(|&(_, count)| count)).0
     }
 
     /// The memory that it takes, in bytes.
     pub fn bytes(&self) -> usize {
-        self.counts
-            .capacity()
-            .saturating_mul(size_of::<(u16, u64)>())
-            .saturating_add(size_of::<Bins>())
+        (Size::of::<Bins>(1) + Size::of::<(u16, Count)>(self.counts.capacity())).0
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::packed::{PackedReader, PackedWriter};
 use crate::slice::{RowSlice, SegmentSlice};
-use wirelap_events::{GroupId, Nanos, Segment};
+use wirelap_events::{GroupId, Nanos, Segment, Size};
 
 /// The deliveries of all rows in one interval of time.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl TimelineBlock {
     /// The memory that it takes, in bytes.
     pub fn memory(&self) -> usize {
         let rows = size_of_val(&*self.rows);
-        size_of::<TimelineBlock>().saturating_add(rows).saturating_add(self.bytes.len())
+        (Size::of::<TimelineBlock>(1) + rows + self.bytes.len()).0
     }
 
     /// Reads from where a row begins.

@@ -19,7 +19,7 @@ pub use block::TimelineBlock;
 use crate::slice::RowSlice;
 use crate::united::United;
 use std::collections::{BTreeMap, VecDeque};
-use wirelap_events::{GroupId, Nanos};
+use wirelap_events::{GroupId, Nanos, Size};
 
 /// A level: how long its blocks are, and how far it reaches back.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ pub struct BlockTimeline {
     /// The blocks of each level of [`LEVELS`], the oldest first.
     levels: [VecDeque<TimelineBlock>; LEVELS.len()],
     /// The bytes of each level.
-    memory: [usize; LEVELS.len()],
+    memory: [Size; LEVELS.len()],
 }
 
 impl BlockTimeline {
@@ -117,14 +117,14 @@ impl BlockTimeline {
     ) -> Option<TimelineBlock> {
         let block = pop(self.levels.get_mut(level)?)?;
         let memory = self.memory.get_mut(level)?;
-        *memory = memory.saturating_sub(block.memory());
+        *memory -= block.memory();
         Some(block)
     }
 
     fn push_to(&mut self, level: usize, block: TimelineBlock) {
         let (levels, memory) = (self.levels.get_mut(level), self.memory.get_mut(level));
         if let (Some(blocks), Some(memory)) = (levels, memory) {
-            *memory = memory.saturating_add(block.memory());
+            *memory += block.memory();
             blocks.push_back(block);
         }
     }
@@ -143,7 +143,7 @@ impl BlockTimeline {
 
     /// The memory that all blocks take, in bytes.
     pub fn memory(&self) -> usize {
-        self.memory.iter().fold(0, |sum, memory| sum.saturating_add(*memory))
+        Size::sum(self.memory).0
     }
 }
 

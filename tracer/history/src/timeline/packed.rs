@@ -1,6 +1,7 @@
 //! Figures as bytes: small numbers take one byte.
 
 use crate::bins::Bins;
+use wirelap_events::Count;
 
 /// Writes numbers, each as its 7-bit groups from the lowest on, all but the last with the highest bit set.
 #[derive(Debug, Default)]
@@ -42,7 +43,7 @@ impl PackedWriter {
         let mut previous = 0;
         for &(bin, count) in bins.counts() {
             self.number(u64::from(bin.saturating_sub(std::mem::replace(&mut previous, bin))));
-            self.number(count);
+            self.number(count.0);
         }
     }
 }
@@ -91,9 +92,9 @@ impl<'a> PackedReader<'a> {
         let mut counts = Vec::with_capacity(many);
         for _ in 0..many {
             bin = bin.saturating_add(self.small());
-            counts.push((bin, self.number()));
+            counts.push((bin, Count(self.number())));
         }
-        Bins::from_parts(counts, count, sum, (min, max))
+        Bins::from_parts(counts, Count(count), Count(sum), (min, max))
     }
 }
 

@@ -74,7 +74,7 @@ fn chart(counted: &[&Subject<'_>]) -> Markup {
     };
     let legend =
         names().into_iter().enumerate().filter(|(_, name)| used(name)).map(|(number, name)| {
-            (field(look(number)), format!("{} {name}", number.saturating_add(1)))
+            (field(look(number)), format!("{} {name}", wirelap_events::human::ordinal(number)))
         });
     let legend: Vec<_> = legend.collect();
     figure(&caption, &stacked(&caption, &axis.axis, &bars), &legend, &figures(counted))
@@ -84,7 +84,7 @@ fn bar(subject: &Subject<'_>, is_shared: bool) -> Bar {
     let sum = whole(subject);
     let part = |(number, (name, bytes)): (usize, (&'static str, f64))| BarPart {
         name: name.to_owned(),
-        number: number.saturating_add(1),
+        number: wirelap_events::human::ordinal(number),
         look: look(number),
         amount: if is_shared { bytes } else { bytes / sum },
     };

@@ -150,7 +150,7 @@ fn bar(spent: &SubjectTime<'_>, is_shared: bool) -> Bar {
 /// The segment's number in the legend: its place among all segments.
 pub fn number(segment: &str) -> usize {
     let place = Segment::ALL.into_iter().position(|one| one.name() == segment);
-    place.map_or(0, |place| place.saturating_add(1))
+    place.map_or(0, wirelap_events::human::ordinal)
 }
 
 /// The segment's colour: by who spends the time, neighbours differing.

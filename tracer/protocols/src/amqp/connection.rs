@@ -12,7 +12,7 @@ use super::recognition;
 use super::transactions::Transactions;
 use crate::connection::frame_without_data;
 use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side, Throttle};
-use wirelap_events::{ByteRange, Frame, FrameClass, Total};
+use wirelap_events::{ByteRange, Frame, FrameClass, Size};
 
 /// The decoder of one connection.
 #[derive(Debug, Default)]
@@ -204,9 +204,8 @@ impl Connection for AmqpConnection {
         recognition::stands_out(head)
     }
 
-    fn held_bytes(&self) -> usize {
-        let contents = self.contents.iter().map(OpenContents::held_bytes).total();
-        contents.saturating_add(self.permits.held_bytes())
+    fn held_bytes(&self) -> Size {
+        Size::sum(self.contents.iter().map(OpenContents::held_bytes)) + self.permits.held_bytes()
     }
 
     fn server(&self) -> Option<Side> {

@@ -4,7 +4,7 @@
 use super::consumer;
 use super::method::Envelope;
 use rustc_hash::FxHashMap;
-use wirelap_events::{ByteRange, DecodedMessage, Offset};
+use wirelap_events::{ByteRange, DecodedMessage, Offset, Size};
 
 /// The most messages of one direction that may be incomplete at once; a client's channels rarely send at the same time.
 const MOST_OPEN: usize = 1024;
@@ -69,8 +69,8 @@ pub(super) struct OpenContents {
 
 impl OpenContents {
     /// Bytes of memory that the messages use.
-    pub fn held_bytes(&self) -> usize {
-        self.open.len().saturating_mul(CONTENT_BYTES)
+    pub fn held_bytes(&self) -> Size {
+        Size(CONTENT_BYTES) * self.open.len()
     }
 
     /// A method was sent on a channel, which ends what was incomplete there.
@@ -182,9 +182,7 @@ impl OpenContent {
         if self.is_cut {
             return;
         }
-        let room = KEPT_PAYLOAD.saturating_sub(self.payload.len());
-        let kept = bytes.get(..room).unwrap_or(bytes);
-        self.payload.extend_from_slice(kept);
+        let kept = crate::reader::extend_up_to(&mut self.payload, bytes, KEPT_PAYLOAD);
         self.is_cut = (kept.len() as u64) < len;
     }
 }
@@ -222,6 +220,9 @@ mod tests {
         assert_eq!(contents.open.len(), MOST_OPEN);
         assert_eq!(contents.header(u16::MAX, Some(0)), Continued::Torn);
         contents.gap();
-        assert_eq!((contents.held_bytes(), contents.header(1, Some(0))), (0, Continued::Torn));
+        assert_eq!(
+            (contents.held_bytes(), contents.header(1, Some(0))),
+            (Size(0), Continued::Torn)
+        );
     }
 }

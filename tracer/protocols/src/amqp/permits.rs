@@ -5,7 +5,7 @@ use super::method::{AmqpAcknowledgement, AmqpDelivery};
 use crate::FrameSink;
 use crate::in_flight::InFlight;
 use rustc_hash::FxHashMap;
-use wirelap_events::{Nanos, Offset, RequestLimits, Saturate, Total};
+use wirelap_events::{Nanos, Offset, RequestLimits, Size};
 
 /// The most channels of a connection that are kept.
 const MOST_CHANNELS: usize = 1024;
@@ -16,7 +16,7 @@ pub(super) struct Permits {
     /// Messages that are not acknowledged, by channel.
     channels: FxHashMap<u16, InFlight>,
     /// Bytes of memory that these use, beside their places: asked for with each packet.
-    held: usize,
+    held: Size,
 }
 
 /// The line of a channel on which messages are asked for one by one.
@@ -34,8 +34,8 @@ impl Permits {
             let open = self.channels.entry(channel).or_default();
             let before = open.held_bytes();
             open.sent(delivery.tag, end);
-            self.held.shrink(before);
-            self.held.grow(open.held_bytes());
+            self.held -= before;
+            self.held += open.held_bytes();
         }
     }
 
@@ -54,8 +54,8 @@ impl Permits {
             AmqpAcknowledgement::UpTo(0) => open.acknowledged_up_to(u64::MAX),
             AmqpAcknowledgement::UpTo(tag) => open.acknowledged_up_to(tag),
         };
-        self.held.shrink(before);
-        self.held.grow(open.held_bytes());
+        self.held -= before;
+        self.held += open.held_bytes();
         if let Some(room) = room {
             out.line(line(channel, false));
             out.permits_more(room.message(), room.full_with());
@@ -77,20 +77,20 @@ impl Permits {
     /// Something was missed.
     pub fn forget(&mut self) {
         self.channels.values_mut().for_each(InFlight::forget);
-        self.held = self.channels.values().map(InFlight::held_bytes).total();
+        self.held = Size::sum(self.channels.values().map(InFlight::held_bytes));
     }
 
     /// A channel is closed, or opened anew.
     pub fn end(&mut self, channel: u16) {
         if let Some(open) = self.channels.remove(&channel) {
-            self.held.shrink(open.held_bytes());
+            self.held -= open.held_bytes();
         }
     }
 
     /// Bytes of memory that they use.
-    pub fn held_bytes(&self) -> usize {
+    pub fn held_bytes(&self) -> Size {
         const ENTRY: usize = size_of::<(u16, InFlight)>() + 1;
-        self.channels.capacity().saturating_mul(ENTRY).saturating_add(self.held)
+        self.held + Size(ENTRY) * self.channels.capacity()
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn what_is_held_is_the_sum_of_all_channels() {
         let mut permits = Permits::default();
-        let sum = |all: &Permits| all.channels.values().map(InFlight::held_bytes).sum::<usize>();
+        let sum = |all: &Permits| all.channels.values().map(InFlight::held_bytes).sum::<Size>();
         for n in 0..20_000_u64 {
             let channel = u16::try_from(n % 7).unwrap();
             // On one of them nothing is ever acknowledged.

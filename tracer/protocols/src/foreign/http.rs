@@ -9,8 +9,8 @@
 use super::name::{COMPRESSED, ForeignName, HTTP, WEBSOCKET, name_text};
 use crate::websocket::may_start_deflated;
 use crate::{Protocol, Reader, SignatureMatch, mqtt, nats};
-use wirelap_events::Saturate;
 use wirelap_events::Transport;
+use wirelap_events::{Count, SmallCount};
 
 const METHODS: [&[u8]; 9] = [
     b"GET ",
@@ -71,30 +71,29 @@ fn header(line: &[u8], name: &mut ForeignName) {
 /// Frames of a WebSocket that was joined late: those that fill their packets exactly.
 #[derive(Debug, Default)]
 pub(super) struct LateFrames {
-    fitting: u32,
-    other: u32,
-    compressed: u32,
+    fitting: SmallCount,
+    other: SmallCount,
+    compressed: SmallCount,
     carries: Option<&'static str>,
 }
 
 impl LateFrames {
     pub fn packet(&mut self, bytes: &[u8], missing: u64) -> Option<ForeignName> {
-        let total = (bytes.len() as u64).saturating_add(missing);
-        let mut at = 0;
-        let mut count = 0;
+        let total = Count(bytes.len() as u64) + missing;
+        let mut at = Count(0);
         while at < total {
-            let rest = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
+            let rest =
+                usize::try_from(at.0).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
             let Some(frame) = LateFrame::read(rest) else { break };
-            at.grow(frame.len);
-            count.grow(1);
+            at += frame.len;
             self.carries = frame.carries.or(self.carries);
-            self.compressed.grow(u32::from(frame.is_compressed));
+            self.compressed += u32::from(frame.is_compressed);
             // Two bytes of a short frame are too little to count.
-            self.fitting.grow(u32::from(frame.len >= 8 || frame.carries.is_some()));
+            self.fitting += u32::from(frame.len >= 8 || frame.carries.is_some());
         }
-        if at != total || count == 0 {
-            self.other.grow(1);
-            (self.fitting, self.compressed) = (0, 0);
+        if at != total || total == 0 {
+            self.other += 1;
+            (self.fitting, self.compressed) = (SmallCount(0), SmallCount(0));
             return None;
         }
         // Binary data begins with such bytes too: what is inside, or nothing else but frames, decides.

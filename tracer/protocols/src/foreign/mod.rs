@@ -33,7 +33,7 @@ mod stomp;
 mod tls;
 
 use crate::Side;
-use wirelap_events::{Saturate, Total};
+use wirelap_events::{Saturate, Size, Total};
 
 pub use datagrams::datagram;
 pub use name::ForeignName;
@@ -74,8 +74,8 @@ const CERTAIN_TOLD: u32 = 8;
 
 impl ForeignObserver {
     /// Bytes of memory that the observer uses.
-    pub fn held_bytes(&self) -> usize {
-        self.directions.iter().map(|direction| direction.head.capacity()).total()
+    pub fn held_bytes(&self) -> Size {
+        Size::sum(self.directions.iter().map(|direction| direction.head.capacity()))
     }
 
     /// The protocol's name, if it is reliable.
@@ -130,8 +130,7 @@ impl ForeignDirection {
         }
         let joins = is_first || (!self.head.is_empty() && self.head.len() < HEAD_BYTES);
         if joins {
-            let room = HEAD_BYTES.saturating_sub(self.head.len());
-            self.head.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+            crate::reader::extend_up_to(&mut self.head, bytes, HEAD_BYTES);
             if let Some(found) = opening(&self.head) {
                 // Only the next packet of a TLS hello can show more.
                 if found.protocol != name::TLS {

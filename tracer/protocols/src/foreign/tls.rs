@@ -9,7 +9,7 @@
 
 use super::name::{ForeignName, TLS, name_text};
 use crate::Reader;
-use wirelap_events::Saturate;
+use wirelap_events::{Count, SmallCount};
 
 const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
@@ -98,34 +98,37 @@ fn extensions(reader: &mut Reader<'_>, by_client: bool, name: &mut ForeignName) 
 pub(super) struct LateRecords {
     /// Bytes of the record that is open.
     left: u64,
-    found: u32,
+    found: SmallCount,
 }
 
 impl LateRecords {
     /// The next packet. Records that follow each other, or fit the packets, name it.
     pub fn packet(&mut self, bytes: &[u8], missing: u64) -> Option<ForeignName> {
         let len = bytes.len() as u64;
-        let mut at = self.left;
+        let end = Count(len) + missing;
+        let mut at = Count(self.left);
         if self.found == 0 {
-            at = 0;
+            at = Count(0);
         }
         while at < len {
-            let rest = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
+            let rest =
+                usize::try_from(at.0).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
             let Some(record) = record(rest) else {
                 // A record's first bytes at a packet's end contradict nothing.
                 let is_cut = rest.len() < 5 && rest.first().is_some_and(|b| (20..=23).contains(b));
-                *self = LateRecords { left: 0, found: if is_cut { self.found } else { 0 } };
+                *self =
+                    LateRecords { left: 0, found: if is_cut { self.found } else { SmallCount(0) } };
                 return None;
             };
-            self.found.grow(1);
-            at.grow(record);
+            self.found += 1;
+            at += record;
         }
-        self.left = at.saturating_sub(len.saturating_add(missing));
-        if at < len.saturating_add(missing) {
+        self.left = (at - end).0;
+        if at < end {
             // Where the next one starts was not captured: packets start with one, or the count starts anew.
             self.left = 0;
-        } else if at == len.saturating_add(missing) {
-            self.found.grow(1);
+        } else if at == end {
+            self.found += 1;
         }
         let name = ForeignName { is_encrypted: true, ..ForeignName::of(TLS, None) };
         (self.found >= ENOUGH_RECORDS).then_some(name)

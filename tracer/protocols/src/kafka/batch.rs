@@ -31,6 +31,7 @@
 //! Compressed messages are together the value of another message, whose offset is that of the last of them.
 
 use super::fields::{KafkaFieldError, KafkaFields, KafkaResult, ensure};
+use wirelap_events::Count;
 
 /// Number of bytes up to and including the length.
 const PREFIX_BYTES: u64 = 12;
@@ -247,7 +248,7 @@ pub(super) fn record_bytes(fields: &mut KafkaFields<'_>) -> KafkaResult<u64> {
     let before = fields.left();
     let length = u64::try_from(fields.varint()?).map_err(|_| KafkaFieldError::Malformed)?;
     ensure(length >= 6)?;
-    Ok(length.saturating_add(before.saturating_sub(fields.left())))
+    Ok((Count(length) + fields.read_since(before)).0)
 }
 
 /// Reads the record whose bytes after the length field are `fields`.

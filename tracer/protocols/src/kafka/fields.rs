@@ -64,6 +64,11 @@ impl<'a> KafkaFields<'a> {
         self.left
     }
 
+    /// Bytes that were read since there were `left` of them.
+    pub fn read_since(&self, left: u64) -> u64 {
+        left.saturating_sub(self.left)
+    }
+
     /// The captured part of the next `len` bytes, without moving.
     pub fn peek_up_to(&self, len: u64) -> &'a [u8] {
         let mut reader = self.reader;
@@ -115,13 +120,13 @@ impl<'a> KafkaFields<'a> {
     /// `VARINT`.
     pub fn varint(&mut self) -> KafkaResult<i32> {
         let zigzag = self.unsigned()?;
-        Ok((zigzag >> 1).cast_signed() ^ (zigzag & 1).cast_signed().saturating_neg())
+        Ok((zigzag >> 1 ^ (zigzag & 1).wrapping_neg()).cast_signed())
     }
 
     /// `VARLONG`.
     pub fn varlong(&mut self) -> KafkaResult<i64> {
         let zigzag = self.base_128(10)?;
-        Ok((zigzag >> 1).cast_signed() ^ (zigzag & 1).cast_signed().saturating_neg())
+        Ok((zigzag >> 1 ^ (zigzag & 1).wrapping_neg()).cast_signed())
     }
 
     fn base_128(&mut self, most_bytes: u32) -> KafkaResult<u64> {

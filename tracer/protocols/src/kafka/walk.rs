@@ -176,7 +176,7 @@ impl BodyWalk {
                 fields = fields.at_most(LONGEST_PIECE);
                 let before = fields.left();
                 let piece = self.between(&mut fields, whole)?;
-                match (before.saturating_sub(fields.left()), self.place) {
+                match (fields.read_since(before), self.place) {
                     (0, WalkState::Block(block, len)) => (self.block(block), len),
                     (0, _) => return Err(KafkaFieldError::Malformed),
                     (len, _) => (piece, len),
@@ -227,7 +227,7 @@ impl BodyWalk {
                         share::end(fields)?;
                     }
                     fields.tags()?;
-                    ensure(self.left == before.saturating_sub(fields.left()))?;
+                    ensure(self.left == fields.read_since(before))?;
                     self.place = WalkState::End;
                     break;
                 }
@@ -246,12 +246,12 @@ impl BodyWalk {
                     (partition, aborted) = (Some(index), transactions);
                     if self.is_shared() {
                         let mut ahead = whole;
-                        ahead.take(before.saturating_sub(fields.left()))?;
+                        ahead.take(fields.read_since(before))?;
                         acquired = share::acquired_after_records(ahead);
                     }
                     self.partitions.shrink(1);
                     self.records = fields.length()?.unwrap_or(0).into();
-                    let left = self.left.saturating_sub(before.saturating_sub(fields.left()));
+                    let left = self.left.saturating_sub(fields.read_since(before));
                     ensure(self.records <= left)?;
                     self.place = WalkState::Batches;
                 }
@@ -268,7 +268,7 @@ impl BodyWalk {
                 | WalkState::Block(..)
                 | WalkState::End => break,
             }
-            if before.saturating_sub(fields.left()) >= LONG_PIECE {
+            if fields.read_since(before) >= LONG_PIECE {
                 break;
             }
         }

@@ -1,7 +1,7 @@
 //! The topic aliases of one direction (MQTT 5.0 §3.3.2.3.4).
 
 use std::collections::HashMap;
-use wirelap_events::Saturate;
+use wirelap_events::Size;
 
 /// The most bytes of topics that are stored for a direction; aliases beyond that are not stored.
 const MOST_BYTES: usize = 1 << 20;
@@ -15,7 +15,7 @@ pub(super) struct Aliases {
     /// The Topic Alias Maximum of the receiver; `None` if its CONNECT or CONNACK was not captured.
     limit: Option<u16>,
     topics: HashMap<u16, Box<[u8]>>,
-    bytes: usize,
+    bytes: Size,
 }
 
 impl Aliases {
@@ -27,7 +27,7 @@ impl Aliases {
     /// Forgets all aliases, because bytes are missing that may have changed them.
     pub fn forget(&mut self) {
         self.topics.clear();
-        self.bytes = 0;
+        self.bytes = Size(0);
     }
 
     /// Assigns `topic` to `alias`.
@@ -36,9 +36,9 @@ impl Aliases {
             return;
         }
         if let Some(old) = self.topics.remove(&alias) {
-            self.bytes.shrink(old.len().saturating_add(ENTRY_BYTES));
+            self.bytes = self.bytes - old.len() - ENTRY_BYTES;
         }
-        let bytes = self.bytes.saturating_add(topic.len()).saturating_add(ENTRY_BYTES);
+        let bytes = self.bytes + topic.len() + ENTRY_BYTES;
         if alias <= self.limit.unwrap_or(u16::MAX) && bytes <= MOST_BYTES {
             self.topics.insert(alias, topic.into());
             self.bytes = bytes;
@@ -46,7 +46,7 @@ impl Aliases {
     }
 
     /// Bytes of memory that the aliases use.
-    pub fn held_bytes(&self) -> usize {
+    pub fn held_bytes(&self) -> Size {
         self.bytes
     }
 
@@ -66,9 +66,9 @@ mod tests {
         aliases.declare(7, b"one");
         assert_eq!((aliases.topic(7), aliases.topic(8)), (&b"one"[..], &b""[..]));
         aliases.declare(7, b"another");
-        assert_eq!((aliases.topic(7), aliases.bytes), (&b"another"[..], 7 + ENTRY_BYTES));
+        assert_eq!((aliases.topic(7), aliases.bytes.0), (&b"another"[..], 7 + ENTRY_BYTES));
         aliases.forget();
-        assert_eq!((aliases.topic(7), aliases.bytes), (&b""[..], 0));
+        assert_eq!((aliases.topic(7), aliases.bytes.0), (&b""[..], 0));
     }
 
     #[test]

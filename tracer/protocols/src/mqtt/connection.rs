@@ -11,7 +11,7 @@ use super::subscriptions::MqttSubscriptions;
 use super::version::KnownVersion;
 use crate::in_flight::InFlight;
 use crate::{Connection, FrameSink, Pdu, PduLen, Side};
-use wirelap_events::Total;
+use wirelap_events::Size;
 use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass};
 
 /// The decoder of one connection.
@@ -184,7 +184,7 @@ impl MqttConnection {
                 if matches!(header.kind, PacketType::Connect | PacketType::Connack) {
                     // Without this property no aliases are allowed (MQTT 5.0 §3.1.2.11.5).
                     let most = properties.topic_alias_maximum.unwrap_or(0);
-                    self.aliases[1_usize.saturating_sub(side as usize)].allow(most);
+                    self.aliases[side.other() as usize].allow(most);
                 }
                 header.class
             }
@@ -200,9 +200,8 @@ fn control(header: &FixedHeader, class: FrameClass, range: ByteRange) -> Frame<'
 }
 
 impl Connection for MqttConnection {
-    fn held_bytes(&self) -> usize {
-        let aliases = self.aliases.iter().map(Aliases::held_bytes).total::<usize>();
-        aliases.saturating_add(self.subscriptions.held_bytes())
+    fn held_bytes(&self) -> Size {
+        Size::sum(self.aliases.iter().map(Aliases::held_bytes)) + self.subscriptions.held_bytes()
     }
 
     fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {

@@ -68,9 +68,9 @@ impl<'a> MqttFields<'a> {
     }
 
     pub fn varint(&mut self) -> Result<u32, FieldError> {
-        let before = self.reader.position();
+        let before = self.reader;
         let value = varint(&mut self.reader);
-        let used = self.reader.position().saturating_sub(before);
+        let used = self.reader.read_since(&before);
         self.left = self.left.checked_sub(used).ok_or(FieldError::Malformed)?;
         match value {
             Ok(value) => Ok(value),

@@ -10,7 +10,7 @@ use super::body::{MqttVersion, topic_filters};
 use super::fields::MqttFields;
 use super::header::{FixedHeader, PacketType};
 use crate::ReadIn;
-use wirelap_events::Saturate;
+use wirelap_events::Size;
 
 /// The most subscriptions of a client that are kept.
 const MOST: usize = 256;
@@ -28,8 +28,8 @@ pub(super) struct MqttSubscriptions {
     /// The filters as the client wrote them.
     all: Vec<Box<[u8]>>,
     /// Number of shared subscriptions among them.
-    shared: usize,
-    bytes: usize,
+    shared: Size,
+    bytes: Size,
 }
 
 impl MqttSubscriptions {
@@ -49,8 +49,8 @@ impl MqttSubscriptions {
     }
 
     /// Bytes of memory that they use.
-    pub fn held_bytes(&self) -> usize {
-        self.bytes.saturating_add(self.all.capacity().saturating_mul(size_of::<Box<[u8]>>()))
+    pub fn held_bytes(&self) -> Size {
+        Size::of::<Box<[u8]>>(self.all.capacity()) + self.bytes
     }
 
     /// Takes in a SUBSCRIBE or UNSUBSCRIBE.
@@ -68,20 +68,20 @@ impl MqttSubscriptions {
         if self.all.iter().any(|known| **known == *filter) {
             return;
         }
-        let bytes = self.bytes.saturating_add(filter.len());
+        let bytes = self.bytes + filter.len();
         if self.all.len() >= MOST || bytes > BYTES {
             return self.gap();
         }
         self.bytes = bytes;
-        self.shared.grow(usize::from(shared(filter).is_some()));
+        self.shared += usize::from(shared(filter).is_some());
         self.all.push(filter.into());
     }
 
     fn remove(&mut self, filter: &[u8]) {
         let Some(at) = self.all.iter().position(|known| **known == *filter) else { return };
         self.all.swap_remove(at);
-        self.bytes.shrink(filter.len());
-        self.shared.shrink(usize::from(shared(filter).is_some()));
+        self.bytes -= filter.len();
+        self.shared -= usize::from(shared(filter).is_some());
     }
 
     /// The group in which the client gets a message of this topic; unknown if the client subscribed before, or in several ways.

@@ -3,7 +3,7 @@
 
 use super::jetstream::{consumer_of_ack, subject_number};
 use crate::in_flight::{InFlight, SendCredit};
-use wirelap_events::{Offset, Total};
+use wirelap_events::{Offset, Size};
 
 /// The most consumers of a connection that are kept; the oldest go first.
 const MOST: usize = 64;
@@ -48,9 +48,9 @@ impl Acks {
     }
 
     /// Bytes of memory that they use.
-    pub fn held_bytes(&self) -> usize {
-        let own = self.consumers.capacity().saturating_mul(size_of::<(u64, InFlight)>());
-        own.saturating_add(self.consumers.iter().map(|(_, open)| open.held_bytes()).total())
+    pub fn held_bytes(&self) -> Size {
+        let own = Size::of::<(u64, InFlight)>(self.consumers.capacity());
+        own + Size::sum(self.consumers.iter().map(|(_, open)| open.held_bytes()))
     }
 }
 

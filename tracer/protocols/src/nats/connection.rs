@@ -12,7 +12,7 @@ use super::servers::Servers;
 use super::subscriptions::NatsSubscriptions;
 use crate::connection::frame_without_data;
 use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Reader, Side};
-use wirelap_events::{DecodedMessage, Frame, FrameClass, Offset};
+use wirelap_events::{DecodedMessage, Frame, FrameClass, Offset, Size, SmallCount};
 
 /// The decoder of one connection.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub(super) struct NatsConnection {
     /// True if the conversation was upgraded to TLS.
     is_encrypted: bool,
     /// Number of confirmed acks that wait for their empty answer.
-    confirmed_acks: u32,
+    confirmed_acks: SmallCount,
     /// The client's subscriptions.
     subscriptions: NatsSubscriptions,
     /// The client's open requests for messages.
@@ -46,7 +46,7 @@ impl NatsConnection {
         if let Some(class) = jetstream::class_of_subject(message.subject) {
             let asks = matches!(kind, NatsOperation::Publish { .. })
                 && jetstream::is_confirmed_ack(message, parts.payload);
-            self.confirmed_acks = self.confirmed_acks.saturating_add(u32::from(asks));
+            self.confirmed_acks += u32::from(asks);
             return Some(class);
         }
         let header = match kind {
@@ -61,7 +61,7 @@ impl NatsConnection {
             return None;
         }
         if parts.payload_len == 0 {
-            self.confirmed_acks = self.confirmed_acks.checked_sub(1)?;
+            self.confirmed_acks = SmallCount(self.confirmed_acks.0.checked_sub(1)?);
             return Some(FrameClass::Ack);
         }
         jetstream::class_of_answer(parts.payload, parts.payload_len)
@@ -207,10 +207,9 @@ fn tls_record(head: &[u8]) -> Option<PduLen> {
 }
 
 impl Connection for NatsConnection {
-    fn held_bytes(&self) -> usize {
-        let permissions = self.pulls.held_bytes().saturating_add(self.acks.held_bytes());
-        let replies = self.replies.held_bytes();
-        self.subscriptions.held_bytes().saturating_add(permissions).saturating_add(replies)
+    fn held_bytes(&self) -> Size {
+        let permissions = self.pulls.held_bytes() + self.acks.held_bytes();
+        self.subscriptions.held_bytes() + permissions + self.replies.held_bytes()
     }
 
     fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {
@@ -270,7 +269,7 @@ impl Connection for NatsConnection {
     }
 
     fn gap(&mut self, _: Side) {
-        self.confirmed_acks = 0;
+        self.confirmed_acks = SmallCount(0);
         self.pulls.forget();
         self.acks.forget();
     }

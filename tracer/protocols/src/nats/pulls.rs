@@ -14,7 +14,7 @@
 
 use super::jetstream::{consumer_number, consumer_of_ack, subject_number};
 use super::line::MessageLine;
-use wirelap_events::{Nanos, RequestLimits};
+use wirelap_events::{Nanos, RequestLimits, Size};
 
 /// The most requests of a connection that are kept; the oldest go first.
 const MOST: usize = 64;
@@ -88,8 +88,8 @@ impl Pulls {
     }
 
     /// Bytes of memory that they use.
-    pub fn held_bytes(&self) -> usize {
-        self.open.capacity().saturating_mul(size_of::<Pull>())
+    pub fn held_bytes(&self) -> Size {
+        Size::of::<Pull>(self.open.capacity())
     }
 }
 

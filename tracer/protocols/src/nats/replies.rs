@@ -7,7 +7,7 @@
 
 use super::jetstream::subject_number;
 use rustc_hash::FxHashMap;
-use wirelap_events::Saturate;
+use wirelap_events::{Saturate, Size};
 
 /// After so many new subjects, those that are older than as many others are forgotten. Clients wait for up to 4000 acks of
 /// `JetStream` at once (nats.go: `PublishAsyncMaxPending`).
@@ -76,9 +76,9 @@ impl Replies {
     }
 
     /// Bytes of memory that they use.
-    pub fn held_bytes(&self) -> usize {
+    pub fn held_bytes(&self) -> Size {
         const ENTRY: usize = size_of::<(u64, Expected)>() + 1;
-        self.recent.capacity().saturating_add(self.older.capacity()).saturating_mul(ENTRY)
+        (Size(self.recent.capacity()) + self.older.capacity()) * ENTRY
     }
 }
 

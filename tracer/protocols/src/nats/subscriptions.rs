@@ -13,7 +13,7 @@ use super::jetstream::is_inbox;
 use super::line::{ControlLine, number};
 use crate::ReadIn;
 use rustc_hash::FxHashMap;
-use wirelap_events::{Saturate, Total};
+use wirelap_events::{Saturate, Size};
 
 /// The most subscriptions of a client that are kept.
 const MOST: usize = 4096;
@@ -48,7 +48,7 @@ impl NatsSubscription {
 pub(super) struct NatsSubscriptions {
     by_sid: FxHashMap<Box<[u8]>, NatsSubscription>,
     /// Bytes of all numbers and groups.
-    text_bytes: usize,
+    text_bytes: Size,
 }
 
 impl NatsSubscriptions {
@@ -68,14 +68,14 @@ impl NatsSubscriptions {
             return;
         }
         if let Some(before) = self.by_sid.remove(sid) {
-            self.text_bytes.shrink(text_bytes(sid, &before));
+            self.text_bytes -= text_bytes(sid, &before);
         }
         if sid.len() > LONGEST || group.is_some_and(|group| group.len() > LONGEST) {
             return;
         }
         if self.by_sid.len() >= MOST {
             self.by_sid.retain(|_, known| !known.has_ended && known.most.is_none());
-            self.text_bytes = self.by_sid.iter().map(|(sid, one)| text_bytes(sid, one)).total();
+            self.text_bytes = Size::sum(self.by_sid.iter().map(|(sid, one)| text_bytes(sid, one)));
         }
         if self.by_sid.len() < MOST {
             let subscription = NatsSubscription {
@@ -85,7 +85,7 @@ impl NatsSubscriptions {
                 most: None,
                 has_ended: false,
             };
-            self.text_bytes.grow(text_bytes(sid, &subscription));
+            self.text_bytes += text_bytes(sid, &subscription);
             self.by_sid.insert(sid.into(), subscription);
         }
     }
@@ -123,14 +123,14 @@ impl NatsSubscriptions {
     }
 
     /// Bytes of memory that they use.
-    pub fn held_bytes(&self) -> usize {
+    pub fn held_bytes(&self) -> Size {
         const ENTRY: usize = size_of::<(Box<[u8]>, NatsSubscription)>() + 1;
-        self.text_bytes.saturating_add(self.by_sid.capacity().saturating_mul(ENTRY))
+        self.text_bytes + Size(ENTRY) * self.by_sid.capacity()
     }
 }
 
-fn text_bytes(sid: &[u8], subscription: &NatsSubscription) -> usize {
-    sid.len().saturating_add(subscription.group.as_ref().map_or(0, |group| group.len()))
+fn text_bytes(sid: &[u8], subscription: &NatsSubscription) -> Size {
+    Size(sid.len()) + subscription.group.as_ref().map_or(0, |group| group.len())
 }
 
 #[cfg(test)]

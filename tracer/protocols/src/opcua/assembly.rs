@@ -5,8 +5,8 @@
 
 use super::service::Service;
 use super::walk::ServiceWalk;
-use wirelap_events::Offset;
-use wirelap_events::Saturate;
+use wirelap_events::{Count, SmallCount};
+use wirelap_events::{Offset, Size};
 
 /// Bytes that are kept of an entry that continues in the next chunk.
 const KEPT_BYTES: usize = 64 << 10;
@@ -26,11 +26,11 @@ pub(super) struct ChunkAssembly {
     total: u64,
     /// The body's bytes from position `base` on.
     buffer: Vec<u8>,
-    base: u64,
+    base: Count,
     /// True if further bytes were not kept.
     cut: bool,
     /// Number of times that the incomplete entry was tried.
-    tries: u32,
+    tries: SmallCount,
 }
 
 /// Progress in decoding an incomplete message.
@@ -55,8 +55,8 @@ pub(super) struct BodyRange {
 
 impl ChunkAssembly {
     /// Bytes of memory that the buffer uses.
-    pub fn held_bytes(&self) -> usize {
-        self.buffer.capacity()
+    pub fn held_bytes(&self) -> Size {
+        Size(self.buffer.capacity())
     }
 
     /// Adds the next chunk of a request, with `len` bytes of its body. Returns which part of the body that is.
@@ -79,7 +79,7 @@ impl ChunkAssembly {
         last: bool,
     ) -> Option<(&'a [u8], u64)> {
         if self.buffer.is_empty() && !self.cut {
-            self.base = part.from;
+            self.base = Count(part.from);
             return Some((body, part.from));
         }
         if !self.cut {
@@ -87,43 +87,41 @@ impl ChunkAssembly {
             self.cut |= (body.len() as u64) < part.to.saturating_sub(part.from);
         }
         let is_worth_it = last || !self.cut && self.tries < MAX_TRIES;
-        is_worth_it.then_some((&self.buffer, self.base))
+        is_worth_it.then_some((&self.buffer, self.base.0))
     }
 
     /// Keeps the bytes from position `at` on for the next chunk.
     pub fn keep_from(&mut self, at: u64, part: BodyRange, body: &[u8]) {
-        if at > self.base {
-            self.tries = 0;
+        if at > self.base.0 {
+            self.tries = SmallCount(0);
         }
-        self.tries.grow(1);
+        self.tries += 1;
         if self.buffer.is_empty() && !self.cut {
             let skip = usize::try_from(at.saturating_sub(part.from)).unwrap_or(usize::MAX);
-            self.base = at.min(part.to);
+            self.base = Count(at.min(part.to));
             let rest = body.get(skip..).unwrap_or_default();
             self.cut = at < part.to && (body.len() as u64) < part.to.saturating_sub(part.from);
             self.fill(rest);
             return;
         }
-        let done = usize::try_from(at.saturating_sub(self.base)).unwrap_or(usize::MAX);
+        let done = usize::try_from((Count(at) - self.base).0).unwrap_or(usize::MAX);
         let done = done.min(self.buffer.len());
         self.buffer.drain(..done);
-        self.base.grow(done as u64);
+        self.base += done as u64;
     }
 
     fn fill(&mut self, bytes: &[u8]) {
-        let room = KEPT_BYTES.saturating_sub(self.buffer.len());
-        let kept = bytes.get(..room).unwrap_or(bytes);
+        let kept = crate::reader::extend_up_to(&mut self.buffer, bytes, KEPT_BYTES);
         self.cut |= kept.len() < bytes.len();
-        self.buffer.extend_from_slice(kept);
     }
 
     /// Ends the message.
     pub fn close(&mut self) {
         self.request = None;
         self.total = 0;
-        self.base = 0;
+        self.base = Count(0);
         self.cut = false;
-        self.tries = 0;
+        self.tries = SmallCount(0);
         self.buffer.clear();
         self.buffer.shrink_to(IDLE_BYTES);
     }

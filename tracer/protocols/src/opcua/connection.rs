@@ -11,7 +11,7 @@ use super::session::session_name;
 use super::walk::ServiceWalk;
 use crate::connection::frame_without_data;
 use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Reader, Side};
-use wirelap_events::{ByteRange, FrameClass, Offset, Total};
+use wirelap_events::{ByteRange, FrameClass, Offset, Size};
 
 /// The frame name of an encrypted message.
 const ENCRYPTED: &str = "MSG encrypted";
@@ -37,9 +37,9 @@ struct OpcuaSideState {
 }
 
 impl Connection for OpcUaConnection {
-    fn held_bytes(&self) -> usize {
+    fn held_bytes(&self) -> Size {
         let assemblies = self.halves.iter().map(|half| half.assembly.held_bytes());
-        assemblies.total::<usize>().saturating_add(self.names.held_bytes())
+        Size::sum(assemblies) + self.names.held_bytes()
     }
 
     fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {

@@ -3,7 +3,7 @@
 
 use crate::Reader;
 pub(super) use crate::reader::FieldError;
-use wirelap_events::Saturate;
+use wirelap_events::{Count, Saturate};
 
 /// The fields of a message's body.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +12,7 @@ pub(super) struct OpcuaFields<'a> {
     /// Remaining bytes according to the message's length.
     left: u64,
     /// The next byte's position in the body.
-    at: u64,
+    at: Count,
 }
 
 impl<'a> OpcuaFields<'a> {
@@ -24,14 +24,14 @@ impl<'a> OpcuaFields<'a> {
         at: u64,
     ) -> Result<OpcuaFields<'a>, FieldError> {
         let left = total.saturating_sub(base);
-        let mut fields = OpcuaFields { reader: Reader::new(bytes), left, at: base };
+        let mut fields = OpcuaFields { reader: Reader::new(bytes), left, at: Count(base) };
         fields.skip(at.checked_sub(base).ok_or(FieldError::Short)?)?;
         Ok(fields)
     }
 
     /// The next byte's position in the body.
     pub fn position(&self) -> u64 {
-        self.at
+        self.at.0
     }
 
     /// The captured part of the next `n` bytes, without moving.
@@ -49,7 +49,7 @@ impl<'a> OpcuaFields<'a> {
         let n_here = usize::try_from(n).map_err(|_| FieldError::Short)?;
         let bytes = self.reader.take(n_here).ok_or(FieldError::Short)?;
         self.left.shrink(n);
-        self.at.grow(n);
+        self.at += n;
         Ok(bytes)
     }
 
@@ -61,7 +61,7 @@ impl<'a> OpcuaFields<'a> {
         self.ensure(N as u64)?;
         let array = self.reader.array().ok_or(FieldError::Short)?;
         self.left.shrink(N as u64);
-        self.at.grow(N as u64);
+        self.at += N as u64;
         Ok(array)
     }
 

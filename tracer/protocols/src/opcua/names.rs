@@ -5,7 +5,7 @@ use super::published::Published;
 use super::walk::ValueSource;
 use crate::Side;
 use std::collections::{HashMap, VecDeque};
-use wirelap_events::{Saturate, Total};
+use wirelap_events::Size;
 
 /// The most monitored items that are remembered; then the one that was learned first is forgotten.
 const MAX_ITEMS: usize = 8192;
@@ -40,12 +40,10 @@ pub(super) struct NodeNames {
 
 impl NodeNames {
     /// Bytes of memory that the names use.
-    pub fn held_bytes(&self) -> usize {
+    pub fn held_bytes(&self) -> Size {
         let reads = self.reads.iter().flat_map(|reads| &reads.open);
-        let reads = reads.map(|read| {
-            read.text.capacity().saturating_add(read.ends.capacity().saturating_mul(4))
-        });
-        self.monitored.bytes.saturating_add(reads.total())
+        let reads = reads.map(|read| Size(4) * read.ends.capacity() + read.text.capacity());
+        Size::sum(reads) + self.monitored.bytes
     }
 
     /// Begins a read request.
@@ -94,7 +92,7 @@ impl NodeNames {
                 Some(known.unwrap_or((&[], false)))
             }
             ValueSource::Wanted(index) => {
-                let client = 1_usize.saturating_sub(side as usize);
+                let client = side.other() as usize;
                 match self.reads[client].wanted(request, index) {
                     None => Some((&[], false)),
                     Some(node) if is_of_application(node) => Some((node, false)),
@@ -129,7 +127,7 @@ struct Monitored {
     /// The handles in the order in which they were learned.
     order: VecDeque<Handle>,
     /// Bytes of memory that the items use.
-    bytes: usize,
+    bytes: Size,
 }
 
 #[derive(Debug)]
@@ -150,16 +148,16 @@ impl Monitored {
             return;
         }
         let item = MonitoredItem { node: node.into(), fresh: true };
-        self.bytes.grow(cost(&item));
+        self.bytes += cost(&item);
         match self.items.insert(handle, item) {
-            Some(before) => self.bytes.shrink(cost(&before)),
+            Some(before) => self.bytes -= cost(&before),
             None => self.order.push_back(handle),
         }
         while (self.order.len() > MAX_ITEMS || self.bytes > MAX_ITEM_BYTES)
             && let Some(oldest) = self.order.pop_front()
         {
             let gone = self.items.remove(&oldest);
-            self.bytes.shrink(gone.as_ref().map_or(0, cost));
+            self.bytes -= gone.as_ref().map_or(0, cost);
         }
     }
 

@@ -16,7 +16,7 @@ use crate::connection::frame_without_data;
 use crate::ros2::{self, DISCOVERY_TOPIC, DdsEndpoint, RosFact};
 use crate::{Connection, Fragments, FrameSink, Pdu, PduLen, Reader, Side};
 use std::sync::Arc;
-use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, GlobalKey};
+use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, GlobalKey, Size};
 
 /// The frame name of the part of a datagram that was not captured.
 const TRUNCATED: &str = "TRUNCATED";
@@ -52,7 +52,7 @@ impl RtpsConnection {
 }
 
 impl Connection for RtpsConnection {
-    fn held_bytes(&self) -> usize {
+    fn held_bytes(&self) -> Size {
         self.open.held_bytes()
     }
 

@@ -139,12 +139,12 @@ impl<'a> WrittenHeader<'a> {
         const KEY: u8 = 0x04;
         const NON_STANDARD: u8 = 0x08;
         let (mut body, order) = (self.rest, submessage.order);
-        let start = body.position();
+        let start = body;
         let first = order.u32(&mut body)?.checked_sub(1)?;
         let count = u32::from(order.u16(&mut body)?);
         let part_bytes = u32::from(order.u16(&mut body)?);
         let sample_bytes = order.u32(&mut body)?;
-        body.skip(self.inline_qos_after.checked_sub(body.position().saturating_sub(start))?)?;
+        body.skip(self.inline_qos_after.checked_sub(body.read_since(&start))?)?;
         let fragment = DataFrag {
             writer: self.writer,
             number: self.number,

@@ -4,7 +4,7 @@ use super::data::DataFrag;
 use super::entity::Guid;
 use super::payload::{ApplicationBytes, PayloadShape};
 use crate::Side;
-use wirelap_events::ByteRange;
+use wirelap_events::{ByteRange, Count, Size};
 use wirelap_events::{Saturate, Total};
 
 /// The most incomplete samples of a conversation; then the one without a new fragment for longest is evicted.
@@ -51,7 +51,7 @@ pub(super) struct CompleteSample<'a> {
 #[derive(Debug, Default)]
 pub(super) struct OpenSamples {
     open: Vec<OpenSample>,
-    clock: u64,
+    clock: Count,
 }
 
 /// An incomplete sample. Its buffers are reused for the next one.
@@ -67,7 +67,7 @@ struct OpenSample {
     here: Vec<u64>,
     missing: u32,
     /// Payload bytes of the fragments that have arrived.
-    counted: u64,
+    counted: Count,
     extent: ByteRange,
     /// Known once the first fragment has arrived.
     application: Option<ApplicationBytes>,
@@ -76,11 +76,9 @@ struct OpenSample {
 
 impl OpenSamples {
     /// Bytes of memory that the samples use.
-    pub fn held_bytes(&self) -> usize {
-        let bytes = |open: &OpenSample| {
-            open.here.capacity().saturating_mul(8).saturating_add(open.head.capacity())
-        };
-        self.open.iter().map(bytes).total()
+    pub fn held_bytes(&self) -> Size {
+        let of = |open: &OpenSample| Size(8) * open.here.capacity() + open.head.capacity();
+        Size::sum(self.open.iter().map(of))
     }
 
     /// Adds the fragments of the submessage at `range`, from a writer whose payloads have this `shape`.
@@ -98,10 +96,10 @@ impl OpenSamples {
         if fragment.fragments_in_sample() > MAX_FRAGMENTS {
             return untracked(fragment, application);
         }
-        self.clock.grow(1);
+        self.clock += 1;
         let index = self.slot_for(key, fragment, range);
         let open = &mut self.open[index];
-        open.used = self.clock;
+        open.used = self.clock.0;
         open.add(fragment, application, range)
     }
 
@@ -118,8 +116,9 @@ impl OpenSamples {
         let index = match free {
             Some(index) => index,
             None if self.open.len() < MAX_OPEN => {
+                let index = self.open.len();
                 self.open.push(OpenSample::free());
-                self.open.len().saturating_sub(1)
+                index
             }
             None => {
                 let idle = self.open.iter().enumerate().min_by_key(|(_, open)| open.used);
@@ -169,7 +168,7 @@ impl OpenSample {
             sample_bytes: 0,
             here: Vec::new(),
             missing: 0,
-            counted: 0,
+            counted: Count(0),
             extent: ByteRange::default(),
             application: None,
             head: Vec::new(),
@@ -185,7 +184,7 @@ impl OpenSample {
         self.here.clear();
         self.here.resize(fragments.div_ceil(u64::BITS) as usize, 0);
         self.missing = fragments;
-        self.counted = 0;
+        self.counted = Count(0);
         self.extent = range;
         self.application = None;
         self.head.clear();
@@ -221,16 +220,16 @@ impl OpenSample {
         }
         if first_seen {
             // Fragments before the first one were counted without knowing which bytes are padding.
-            payload_bytes = self.exactly(fragment, application).saturating_sub(self.counted);
+            payload_bytes = (Count(self.exactly(fragment, application)) - self.counted).0;
         }
         self.extent.start = self.extent.start.min(range.start);
         self.extent.end = self.extent.end.max(range.end);
         if self.missing > 0 {
-            self.counted.grow(payload_bytes);
+            self.counted += payload_bytes;
             return FragmentOutcome::Part { payload_bytes };
         }
         self.key = None;
-        let payload_bytes = application.len.saturating_sub(self.counted).min(range.len());
+        let payload_bytes = (Count(application.len) - self.counted).0.min(range.len());
         let (extent, payload_len) = (self.extent, application.len);
         FragmentOutcome::Whole {
             payload_bytes,

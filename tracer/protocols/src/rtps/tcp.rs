@@ -20,7 +20,7 @@ use crate::connection::frame_without_data;
 use crate::{
     Connection, FrameSink, Pdu, PduLen, PduSignature, Reader, Recognition, Side, SignatureMatch,
 };
-use wirelap_events::{ByteRange, FrameClass};
+use wirelap_events::{ByteRange, FrameClass, Size};
 
 /// Bytes of the header.
 const TCP_HEADER_BYTES: usize = 14;
@@ -97,7 +97,7 @@ impl TcpRtpsConnection {
 }
 
 impl Connection for TcpRtpsConnection {
-    fn held_bytes(&self) -> usize {
+    fn held_bytes(&self) -> Size {
         self.messages.held_bytes()
     }
 

@@ -4,7 +4,7 @@ use super::entity::Guid;
 use super::payload::PayloadShape;
 use super::topics::{CachedReaders, WriterTopics};
 use crate::memory::CachedName;
-use wirelap_events::Saturate;
+use wirelap_events::Count;
 
 /// The most writers of a conversation that are remembered; then the one silent for longest is forgotten.
 const MAX_WRITERS: usize = 64;
@@ -117,16 +117,16 @@ fn bit(number: u64) -> u64 {
 #[derive(Debug, Default)]
 pub(super) struct Writers {
     writers: Vec<RtpsWriter>,
-    clock: u64,
+    clock: Count,
 }
 
 impl Writers {
     /// The writer with this GUID, which is added if it is new.
     pub fn of(&mut self, guid: Guid) -> &mut RtpsWriter {
-        self.clock.grow(1);
+        self.clock += 1;
         let index = self.slot_for(guid);
         let writer = &mut self.writers[index];
-        writer.used = self.clock;
+        writer.used = self.clock.0;
         writer
     }
 
@@ -136,8 +136,9 @@ impl Writers {
             return index;
         }
         if self.writers.len() < MAX_WRITERS {
+            let index = self.writers.len();
             self.writers.push(RtpsWriter::new(guid));
-            return self.writers.len().saturating_sub(1);
+            return index;
         }
         let silent = self.writers.iter().enumerate().min_by_key(|(_, writer)| writer.used);
         let index = silent.map_or(0, |(index, _)| index);

@@ -2,7 +2,7 @@
 
 use super::thresholds::HINTED_BITS;
 use crate::{PduSignature, Protocol};
-use wirelap_events::{ByteRange, Offset};
+use wirelap_events::{ByteRange, Offset, SmallCount};
 
 /// The most evidence that PDUs without distinctive content, such as acknowledgements, add up to.
 const MOST_WEAK_BITS: u32 = 28;
@@ -36,9 +36,9 @@ pub struct Candidate {
     /// Offset at which the candidate's next PDU must start.
     pub(super) next: Offset,
     /// Evidence of distinctive PDUs, in bits.
-    pub(super) strong: u32,
+    pub(super) strong: SmallCount,
     /// Evidence of other PDUs, in bits.
-    weak: u32,
+    weak: SmallCount,
     /// Evidence that is subtracted because many positions were tried, in bits.
     pub(super) handicap: u32,
     /// The end of the packet inside of which the candidate was found. A PDU must have started after it: PDUs that are
@@ -49,17 +49,17 @@ pub struct Candidate {
     /// The counter in the last known PDU.
     pub(super) number: Option<(u64, u64)>,
     /// Number of known PDUs.
-    pub(super) pdus: u32,
+    pub(super) pdus: SmallCount,
     /// The evidence in the content of all known PDUs, in bits.
-    pub(super) content: u32,
+    pub(super) content: SmallCount,
     /// The evidence in the content of the PDU with the most, in bits.
     pub(super) most: u32,
     /// Packets in which a PDU ended.
-    pub(super) packets: u32,
+    pub(super) packets: SmallCount,
     /// Packets that ended with a PDU.
-    pub(super) fits: u32,
+    pub(super) fits: SmallCount,
     /// PDUs whose counter was one more than in the previous PDU.
-    pub(super) counted: u32,
+    pub(super) counted: SmallCount,
 }
 
 impl Candidate {
@@ -70,24 +70,23 @@ impl Candidate {
         inside: Option<Offset>,
     ) -> Candidate {
         let [last, next] = [start; 2];
-        let (strong, weak, is_distinctive, number) = (0, 0, false, None);
         Candidate {
             protocol,
             start,
             last,
             next,
-            strong,
-            weak,
+            strong: SmallCount(0),
+            weak: SmallCount(0),
             handicap,
             inside,
-            is_distinctive,
-            number,
-            pdus: 0,
-            content: 0,
+            is_distinctive: false,
+            number: None,
+            pdus: SmallCount(0),
+            content: SmallCount(0),
             most: 0,
-            packets: 0,
-            fits: 0,
-            counted: 0,
+            packets: SmallCount(0),
+            fits: SmallCount(0),
+            counted: SmallCount(0),
         }
     }
 
@@ -98,12 +97,12 @@ impl Candidate {
 
     /// All evidence so far, in bits.
     pub fn bits(&self) -> u32 {
-        self.strong_bits().saturating_add(self.weak.min(MOST_WEAK_BITS))
+        (self.strong - self.handicap + self.weak.0.min(MOST_WEAK_BITS)).0
     }
 
     /// Evidence of distinctive PDUs so far, in bits.
     pub fn strong_bits(&self) -> u32 {
-        self.strong.saturating_sub(self.handicap)
+        (self.strong - self.handicap).0
     }
 
     /// Returns the offset at which the next PDU must start.
@@ -139,11 +138,11 @@ impl Candidate {
             if last.0 == this.0 && last.1.checked_add(1) == Some(this.1));
         let counted = if follows { COUNTED_BITS } else { 0 };
         let sum = if sight.distinctive { &mut self.strong } else { &mut self.weak };
-        *sum = sum.saturating_add(sight.bits);
-        self.strong = self.strong.saturating_add(counted);
-        self.counted = self.counted.saturating_add(u32::from(follows));
-        self.pdus = self.pdus.saturating_add(1);
-        self.content = self.content.saturating_add(sight.bits);
+        *sum += sight.bits;
+        self.strong += counted;
+        self.counted += u32::from(follows);
+        self.pdus += 1;
+        self.content += sight.bits;
         self.most = self.most.max(sight.bits);
         self.number = sight.number;
         self.is_distinctive = sight.distinctive;
@@ -153,11 +152,11 @@ impl Candidate {
 
     /// Adds the evidence that the last known PDU ends with a packet.
     pub(super) fn fits(&mut self) {
-        self.fits = self.fits.saturating_add(1);
-        let is_long = self.next.0.saturating_sub(self.last.0) > LONG_BYTES;
+        self.fits += 1;
+        let is_long = self.next - self.last > LONG_BYTES;
         let bits = if is_long { LONG_FIT_BITS } else { FIT_BITS };
         let sum = if self.is_distinctive { &mut self.strong } else { &mut self.weak };
-        *sum = sum.saturating_add(bits);
+        *sum += bits;
     }
 }
 

@@ -3,6 +3,7 @@
 use super::candidate::Candidate;
 use super::direction::{ProtocolSearch, registry_index};
 use crate::Protocol;
+use wirelap_events::SmallCount;
 
 /// PDUs with less evidence each, such as short frames with little more than a length, fit many protocols, see
 /// [`SearchEvidence::is_poor`].
@@ -15,32 +16,32 @@ const LENGTH_BITS: u32 = 8;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchEvidence {
     /// Evidence of distinctive PDUs, in bits.
-    pub strong: u32,
+    pub strong: SmallCount,
     /// Evidence of other PDUs, in bits.
     pub weak: u32,
     /// Number of known PDUs.
-    pub pdus: u32,
+    pub pdus: SmallCount,
     /// The evidence in the content of the PDU with the most, in bits.
     pub most: u32,
     /// `most` of the direction in which it is lower.
     pub least_most: u32,
     /// Number of directions with a candidate.
-    pub directions: u32,
+    pub directions: SmallCount,
     /// True if a direction's packets ended with PDUs of the protocol, and later bytes where a PDU had to start were none.
     pub is_broken: bool,
     /// The mean evidence in the content of a direction's PDUs, of the direction in which it is higher.
     mean: u32,
     /// The number of PDUs of the direction that has more.
     chained: u32,
-    packets: u32,
-    fits: u32,
-    counted: u32,
+    packets: SmallCount,
+    fits: SmallCount,
+    counted: SmallCount,
 }
 
 impl SearchEvidence {
     /// All evidence, in bits.
     pub fn bits(&self) -> u32 {
-        self.strong.saturating_add(self.weak)
+        (self.strong + self.weak).0
     }
 
     /// True if each PDU has so little evidence that PDUs of other protocols look the same.
@@ -60,35 +61,35 @@ impl SearchEvidence {
 
     /// Number of packets that end with a PDU.
     pub fn fits(&self) -> u32 {
-        self.fits
+        self.fits.0
     }
 
     /// True if packets and PDUs end together: nearly always, or, with many PDUs in each packet, more often than by chance.
     pub fn is_aligned(&self) -> bool {
-        let is_dense = self.pdus >= self.packets.saturating_mul(16);
-        let often = self.fits.saturating_mul(4);
-        often >= self.packets.saturating_mul(3) || (is_dense && often >= self.packets)
+        let is_dense = self.pdus >= self.packets * 16;
+        let often = self.fits * 4;
+        often >= self.packets * 3 || (is_dense && often >= self.packets)
     }
 
     /// Adds the candidate of one direction.
     fn add(&mut self, candidate: &Candidate) {
         let strong = candidate.strong_bits();
-        self.strong = self.strong.saturating_add(strong);
-        self.weak = self.weak.max(candidate.bits().saturating_sub(strong));
-        self.pdus = self.pdus.saturating_add(candidate.pdus);
+        self.strong += strong;
+        self.weak = self.weak.max((SmallCount(candidate.bits()) - strong).0);
+        self.pdus += candidate.pdus;
         // A single PDU whose end is not confirmed may be no PDU.
         if candidate.pdus > 1 || candidate.fits > 0 {
-            let mean = candidate.content.checked_div(candidate.pdus).unwrap_or(0);
+            let mean = candidate.content.0.checked_div(candidate.pdus.0).unwrap_or(0);
             self.mean = self.mean.max(mean);
         }
-        self.chained = self.chained.max(candidate.pdus);
-        self.packets = self.packets.saturating_add(candidate.packets);
-        self.fits = self.fits.saturating_add(candidate.fits);
-        self.counted = self.counted.saturating_add(candidate.counted);
+        self.chained = self.chained.max(candidate.pdus.0);
+        self.packets += candidate.packets;
+        self.fits += candidate.fits;
+        self.counted += candidate.counted;
         self.most = self.most.max(candidate.most);
         let others = if self.directions == 0 { u32::MAX } else { self.least_most };
         self.least_most = others.min(candidate.most);
-        self.directions = self.directions.saturating_add(1);
+        self.directions += 1;
     }
 }
 

@@ -4,7 +4,8 @@ use super::candidate::Candidate;
 use super::packet::{Followed, LONGEST_PDU, PacketBytes, follow};
 use super::thresholds::HINTED_BITS;
 use crate::{Protocol, SignatureMatch, registry};
-use wirelap_events::{ByteRange, Offset, Saturate, Transport};
+use std::num::Saturating;
+use wirelap_events::{ByteRange, Offset, Saturate, Size, Transport};
 
 /// The most candidates that are followed at once.
 const CANDIDATES: usize = 6;
@@ -41,7 +42,7 @@ pub struct ProtocolSearch {
     /// The protocol of other conversations with the same server.
     pub known: Option<&'static str>,
     /// For each protocol, the number of short packets or datagrams in a row, up to the last one, in which it has no PDU.
-    unexplained: [u8; PROTOCOLS],
+    unexplained: [Saturating<u8>; PROTOCOLS],
     /// For each protocol, whether packets ended with its PDUs, and later bytes where a PDU had to start were none.
     pub(super) broken: [bool; PROTOCOLS],
 }
@@ -53,7 +54,7 @@ impl Default for ProtocolSearch {
             carry: (Offset(0), Vec::new()),
             bytes_left: SEARCH_BYTES,
             known: None,
-            unexplained: [0; PROTOCOLS],
+            unexplained: [Saturating(0); PROTOCOLS],
             broken: [false; PROTOCOLS],
         }
     }
@@ -84,28 +85,27 @@ impl ProtocolSearch {
     }
 
     /// Bytes of memory that the search uses.
-    pub fn held_bytes(&self) -> usize {
-        self.carry.1.capacity()
+    pub fn held_bytes(&self) -> Size {
+        Size(self.carry.1.capacity())
     }
 
     /// The number of short packets or datagrams in a row, up to the last one, that cannot be of the protocol.
     pub fn unexplained(&self, protocol: &dyn Protocol) -> u8 {
-        self.unexplained.get(registry_index(protocol)).copied().unwrap_or_default()
+        self.unexplained.get(registry_index(protocol)).map_or(0, |count| count.0)
     }
 
     /// Counts a packet for the protocols that it cannot be of.
     fn explain(&mut self, at: Offset, end: Offset, is_cut: bool) {
         // Bytes that may be the start of a PDU, or were not captured, do not contradict a protocol.
-        let is_short =
-            end.0.saturating_sub(at.0) < SHORT_PACKET && self.carry.1.is_empty() && !is_cut;
+        let is_short = end - at < SHORT_PACKET && self.carry.1.is_empty() && !is_cut;
         for (protocol, count) in registry().iter().zip(&mut self.unexplained) {
             let is_its = |one: &Candidate| {
                 one.protocol.name() == protocol.name() && one.start < end && one.next > at
             };
             if self.candidates.iter().any(is_its) {
-                *count = 0;
+                *count = Saturating(0);
             } else if is_short {
-                *count = count.saturating_add(1);
+                *count += 1;
             }
         }
     }
@@ -126,7 +126,7 @@ impl ProtocolSearch {
 
     /// Adds a packet. `missing` is the number of its bytes after `bytes` that were not captured; writes started at `writes`.
     pub fn packet(&mut self, at: Offset, bytes: &[u8], missing: u64, writes: &[Offset]) {
-        let end = at.plus((bytes.len() as u64).saturating_add(missing));
+        let end = at + bytes.len() as u64 + missing;
         let (from, mut joined) = std::mem::take(&mut self.carry);
         if joined.is_empty() || from.plus(joined.len() as u64) != at {
             joined.clear();
@@ -156,21 +156,22 @@ impl ProtocolSearch {
                     self.candidates.swap_remove(index);
                 }
                 if let Some(count) = self.unexplained.get_mut(registry_index(protocol)) {
-                    *count = count.saturating_add(1);
+                    *count += 1;
                 }
                 continue;
             };
             if let Some(count) = self.unexplained.get_mut(registry_index(protocol)) {
-                *count = 0;
+                *count = Saturating(0);
             }
             let index = index.unwrap_or_else(|| {
+                let index = self.candidates.len();
                 self.candidates.push(Candidate::new(protocol, Offset(0), 0, None));
-                self.candidates.len().saturating_sub(1)
+                index
             });
             if let Some(candidate) = self.candidates.get_mut(index) {
                 candidate.add(sight);
-                candidate.packets = candidate.packets.saturating_add(1);
-                candidate.fits = candidate.fits.saturating_add(1);
+                candidate.packets += 1;
+                candidate.fits += 1;
             }
         }
     }

@@ -55,13 +55,13 @@ pub(super) fn follow(candidate: &mut Candidate, span: PacketBytes<'_>) -> Follow
                 ends |= candidate.next <= span.end;
             }
             SignatureMatch::Short => {
-                candidate.packets = candidate.packets.saturating_add(u32::from(ends));
+                candidate.packets += u32::from(ends);
                 return Followed::Short;
             }
             SignatureMatch::No | SignatureMatch::Pdu(_) => return Followed::Wrong,
         }
     }
-    candidate.packets = candidate.packets.saturating_add(u32::from(ends));
+    candidate.packets += u32::from(ends);
     if candidate.next == span.end {
         candidate.fits();
     }

@@ -17,8 +17,8 @@ mod resync;
 use crate::{Connection, FrameSink, Pdu, PduLen, Side};
 use plausible::{measure, to_usize};
 use resync::{SyncEvidence, judge};
-use wirelap_events::Saturate;
-use wirelap_events::{ByteRange, Offset};
+use wirelap_events::{ByteRange, Count, Offset};
+use wirelap_events::{Saturate, Size};
 
 /// The buffer's capacity between PDUs, so that a thousand idle flows need little memory.
 const IDLE_BYTES: usize = 16 * 1024;
@@ -36,7 +36,7 @@ pub struct Stream {
     state: StreamState,
     /// The first bytes of the incomplete PDU.
     buffer: Vec<u8>,
-    undecoded: u64,
+    undecoded: Count,
     /// Number of bytes that may still be searched for a PDU inside packets, see [`SEARCH_BYTES`].
     search_left: usize,
     /// True while it is an unconfirmed guess that a PDU starts with the first byte.
@@ -70,7 +70,7 @@ impl Stream {
             next: None,
             state: if mid_stream { StreamState::Lost } else { BETWEEN_PDUS },
             buffer: Vec::new(),
-            undecoded: 0,
+            undecoded: Count(0),
             search_left: SEARCH_BYTES,
             is_unproven: false,
         }
@@ -95,8 +95,8 @@ impl Stream {
         out: &mut dyn FrameSink,
     ) {
         let next = self.position(at);
-        self.absent(at.0.saturating_sub(next.0), conn, out);
-        let old = next.0.saturating_sub(at.0);
+        self.absent(at - next, conn, out);
+        let old = next - at;
         let old_bytes = to_usize(old).min(bytes.len());
         let missing = missing.saturating_sub(old.saturating_sub(old_bytes as u64));
         if let Some((_, new)) = bytes.split_at_checked(old_bytes) {
@@ -114,7 +114,7 @@ impl Stream {
         out: &mut dyn FrameSink,
     ) {
         let next = self.position(at);
-        self.absent(at.plus(len).0.saturating_sub(next.0), conn, out);
+        self.absent(at + len - next, conn, out);
     }
 
     /// Ends the stream: pending bytes count as undecoded.
@@ -124,20 +124,20 @@ impl Stream {
 
     /// Bytes that are in no PDU: before the first PDU that was found, skipped during a search, or in gaps.
     pub fn undecoded_bytes(&self) -> u64 {
-        self.undecoded
+        self.undecoded.0
     }
 
     /// Bytes of the incomplete PDU.
     pub fn pending_bytes(&self) -> u64 {
         match (self.state, self.next) {
-            (StreamState::Body { range, .. }, Some(next)) => next.0.saturating_sub(range.start.0),
+            (StreamState::Body { range, .. }, Some(next)) => next - range.start,
             _ => self.buffer.len() as u64,
         }
     }
 
     /// Bytes of memory that the stream uses.
-    pub fn held_bytes(&self) -> usize {
-        self.buffer.capacity()
+    pub fn held_bytes(&self) -> Size {
+        Size(self.buffer.capacity())
     }
 
     /// True if the starts of PDUs are known.
@@ -219,7 +219,7 @@ impl Stream {
         out: &mut dyn FrameSink,
     ) -> &'b [u8] {
         let before = self.buffer.len();
-        let start = Offset(self.next.unwrap_or_default().0.saturating_sub(before as u64));
+        let start = self.next.unwrap_or_default() - before as u64;
         let (head, tail) = split_up_to(rest, need.saturating_sub(before));
         self.buffer.extend_from_slice(head);
         if self.buffer.len() < need {
@@ -297,7 +297,7 @@ impl Stream {
     }
 
     fn left_of(&self, range: ByteRange) -> u64 {
-        range.end.0.saturating_sub(self.next.unwrap_or_default().0)
+        range.end - self.next.unwrap_or_default()
     }
 
     fn deliver(&mut self, range: ByteRange, conn: &mut dyn Connection, out: &mut dyn FrameSink) {
@@ -313,7 +313,7 @@ impl Stream {
     }
 
     fn skip<'b>(&mut self, rest: &'b [u8]) -> &'b [u8] {
-        self.undecoded.grow(rest.len() as u64);
+        self.undecoded += rest.len() as u64;
         self.advance(rest.len() as u64);
         rest.get(rest.len()..).unwrap_or_default()
     }
@@ -341,7 +341,7 @@ impl Stream {
             self.absent(beyond, conn, out);
         } else if beyond > 0 {
             self.lose(conn);
-            self.undecoded.grow(beyond);
+            self.undecoded += beyond;
             self.advance(beyond);
         }
     }
@@ -349,12 +349,12 @@ impl Stream {
     /// Handles missing bytes between the parts of a large unit that has `open_bytes` left: these become one PDU. Returns
     /// whether there is such a unit.
     fn keep(&mut self, open_bytes: u64) -> bool {
-        let start = self.next.unwrap_or_default().0.saturating_sub(self.buffer.len() as u64);
+        let start = self.next.unwrap_or_default() - self.buffer.len() as u64;
         let keeps = open_bytes > 0
             && matches!(self.state, StreamState::Head { .. })
-            && start.checked_add(open_bytes).is_some();
+            && start.0.checked_add(open_bytes).is_some();
         if keeps {
-            let range = ByteRange::new(Offset(start), open_bytes);
+            let range = ByteRange::new(start, open_bytes);
             self.state = StreamState::Body { range, cut: true, guess: false };
         }
         keeps
@@ -362,7 +362,7 @@ impl Stream {
 
     /// Drops the incomplete PDU and waits for a packet that starts with a PDU.
     fn lose(&mut self, conn: &mut dyn Connection) {
-        self.undecoded.grow(self.pending_bytes());
+        self.undecoded += self.pending_bytes();
         self.empty_buffer();
         if !matches!(self.state, StreamState::Lost) {
             self.state = StreamState::Lost;

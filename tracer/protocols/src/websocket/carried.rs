@@ -4,7 +4,7 @@ use super::layer::WebSocket;
 use super::map::{CarriedPlace, Mapped, compressed, undecoded_bytes};
 use crate::connection::frame_without_data;
 use crate::{FrameSink, Side};
-use wirelap_events::{ByteRange, FrameClass, Offset};
+use wirelap_events::{ByteRange, FrameClass};
 
 impl WebSocket {
     /// Reads carried bytes.
@@ -90,7 +90,7 @@ impl WebSocket {
         stream.feed(first.inner.start, bytes, missing, &mut mapped, out);
         let mut overhead = mapped.overhead;
         let pending = stream.pending_bytes();
-        end.segments.forget_before(Offset(last.inner.end.0.saturating_sub(pending)));
+        end.segments.forget_before(last.inner.end - pending);
         let undecoded = stream.undecoded_bytes().saturating_sub(before);
         for place in places.iter().filter(|place| place.is_inflated) {
             let apart = (std::mem::take(&mut overhead), undecoded);

@@ -3,7 +3,7 @@
 use super::frame::{WebSocketHeader, unmask};
 use super::handshake;
 use crate::{Pdu, PduLen};
-use wirelap_events::{ByteRange, FrameClass, Offset};
+use wirelap_events::{ByteRange, FrameClass};
 
 /// Size of the parts in which a longer frame is handed on.
 const PART_BYTES: u64 = 64 << 10;
@@ -156,5 +156,5 @@ impl WebSocketDeframer {
 
 /// The bytes of the PDU after `lead` ones.
 pub(super) fn after(range: ByteRange, lead: u64) -> ByteRange {
-    ByteRange { start: Offset(range.start.0.saturating_add(lead).min(range.end.0)), ..range }
+    ByteRange { start: (range.start + lead).min(range.end), ..range }
 }

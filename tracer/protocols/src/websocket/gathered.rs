@@ -13,6 +13,7 @@ use super::map::CarriedPlace;
 use crate::Connection;
 use crate::stream::Stream;
 use std::collections::VecDeque;
+use wirelap_events::Size;
 
 /// The most frames that are kept: enough for PDUs of two dozen fields, of which the first may have been missed.
 const MAX_FRAMES: usize = 64;
@@ -31,9 +32,8 @@ pub(super) struct GatheredPayload {
 
 impl GatheredPayload {
     /// Bytes of memory that it uses.
-    pub fn held_bytes(&self) -> usize {
-        let places = self.places.capacity().saturating_mul(size_of::<CarriedPlace>());
-        self.bytes.capacity().saturating_add(places)
+    pub fn held_bytes(&self) -> Size {
+        Size::of::<CarriedPlace>(self.places.capacity()) + self.bytes.capacity()
     }
 
     /// Adds the payload of the next frame.

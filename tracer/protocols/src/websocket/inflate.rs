@@ -12,7 +12,7 @@
 //! Memory is bounded: a part of a message that inflates to more than [`most`] bytes is not inflated.
 
 use flate2::{Decompress, FlushDecompress, Status};
-use wirelap_events::Total;
+use wirelap_events::Size;
 
 /// Bytes that each message ends with, and is sent without (§7.2.1).
 const TAIL: [u8; 4] = [0, 0, 0xFF, 0xFF];
@@ -134,9 +134,8 @@ impl Inflater {
     }
 
     /// Bytes of memory that the state uses.
-    pub fn held_bytes(&self) -> usize {
-        let held = |state: &Option<Decompress>| if state.is_some() { STATE_BYTES } else { 0 };
-        [held(&self.state), held(&self.shadow)].into_iter().total()
+    pub fn held_bytes(&self) -> Size {
+        Size(STATE_BYTES) * [&self.state, &self.shadow].into_iter().flatten().count()
     }
 
     /// The decompressors. Bytes that are not known are zeros in one of them and ones in the other.
@@ -169,8 +168,8 @@ impl InflatedText {
     }
 
     /// Bytes of memory that the buffers use.
-    pub fn held_bytes(&self) -> usize {
-        self.text.capacity().saturating_add(self.other.capacity())
+    pub fn held_bytes(&self) -> Size {
+        Size(self.text.capacity()) + self.other.capacity()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::map::CarriedPlace;
 use crate::{ProtocolSearch, Side};
 use std::collections::VecDeque;
-use wirelap_events::{ByteRange, FrameClass, Saturate, Total};
+use wirelap_events::{ByteRange, FrameClass, Size};
 
 /// Carried bytes that are kept, and packets of them.
 const KEPT_BYTES: usize = 64 << 10;
@@ -57,7 +57,7 @@ impl Item {
 #[derive(Debug, Default)]
 pub(super) struct KeptItems {
     items: VecDeque<(Side, Item)>,
-    bytes: usize,
+    bytes: Size,
 }
 
 impl KeptItems {
@@ -69,13 +69,13 @@ impl KeptItems {
     /// Takes the next item.
     pub fn next(&mut self) -> Option<(Side, Item)> {
         let (side, item) = self.items.pop_front()?;
-        self.bytes.shrink(item.kept_bytes());
+        self.bytes -= item.kept_bytes();
         Some((side, item))
     }
 
     /// Bytes of memory that the items use.
-    pub fn held_bytes(&self) -> usize {
-        self.bytes.saturating_add(self.items.len().saturating_mul(size_of::<(Side, Item)>()))
+    pub fn held_bytes(&self) -> Size {
+        self.bytes + Size::of::<(Side, Item)>(self.items.len())
     }
 
     /// Adds an item. If there are too many bytes, the first ones of long items stay, then those of PDUs that the `searches`
@@ -85,24 +85,24 @@ impl KeptItems {
         if item.is_body(search(side)) {
             item.shorten(0);
         }
-        self.bytes.grow(item.kept_bytes());
+        self.bytes += item.kept_bytes();
         self.items.push_back((side, item));
         if self.bytes > KEPT_BYTES {
             let all = self.items.iter_mut().map(|(_, item)| item.shorten(HEAD_BYTES));
-            self.bytes.shrink(all.total());
+            self.bytes -= Size::sum(all);
         }
         for (side, item) in &mut self.items {
             if self.bytes <= KEPT_BYTES {
                 break;
             }
             if !item.is_head(search(*side)) {
-                self.bytes.shrink(item.shorten(0));
+                self.bytes -= item.shorten(0);
             }
         }
         while (self.bytes > KEPT_BYTES || self.items.len() > KEPT_ITEMS)
             && let Some((_, gone)) = self.items.pop_front()
         {
-            self.bytes.shrink(gone.kept_bytes());
+            self.bytes -= gone.kept_bytes();
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::stream::Stream;
 use crate::{
     Connection, Encryption, FrameSink, Party, Pdu, PduLen, Protocol, ProtocolSearch, Side,
 };
-use wirelap_events::{ByteRange, FrameClass, Offset, Saturate, Total};
+use wirelap_events::{ByteRange, Count, FrameClass, Offset, Size};
 
 /// The first carried bytes of each direction show the protocol.
 const HEAD_BYTES: usize = 4096;
@@ -38,7 +38,7 @@ pub(super) struct LayerDirection {
     /// Payload in which no PDU was found yet.
     pub gathered: GatheredPayload,
     /// Successive compressed messages whose text is not known.
-    unread: u64,
+    unread: Count,
     /// The first carried bytes, if the direction's opening was seen.
     head: Vec<u8>,
 }
@@ -70,7 +70,7 @@ pub struct WebSocket {
     pub(super) carried: Option<Carried>,
     kept: KeptItems,
     /// Carried bytes so far, while it is not known what they are.
-    unknown: u64,
+    unknown: Count,
     /// The subprotocols of the handshake.
     subprotocols: Vec<u8>,
     /// True if compressed messages refer to bytes that were not captured, or are invalid.
@@ -112,7 +112,7 @@ impl WebSocket {
 
     /// Carried bytes so far, while it is not known what they are.
     pub(super) fn unknown_bytes(&self) -> u64 {
-        self.unknown
+        self.unknown.0
     }
 
     /// The carried protocol is known, and this is its decoder. What was kept comes with [`WebSocket::replay`].
@@ -150,12 +150,11 @@ impl WebSocket {
         if place.is_start() && bytes.len() as u64 == place.message {
             end.messages.datagram(bytes);
         }
-        self.unknown.grow(len);
+        self.unknown += len;
         let missing = len.saturating_sub(bytes.len() as u64);
         end.search.packet(inner, bytes, missing, &[]);
         if end.frames.is_opened && end.head.len() as u64 == inner.0 {
-            let room = HEAD_BYTES.saturating_sub(end.head.len());
-            end.head.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+            crate::reader::extend_up_to(&mut end.head, bytes, HEAD_BYTES);
         }
     }
 
@@ -245,7 +244,7 @@ impl WebSocket {
             inflater.gap();
         }
         let is_known = inflater.part(&self.payload, ends, &mut self.inflated);
-        *unread = if is_known { 0 } else { unread.saturating_add(u64::from(ends)) };
+        *unread = if is_known { Count(0) } else { *unread + u64::from(ends) };
         self.lacks_text |= *unread >= UNREAD_MESSAGES;
         is_known
     }
@@ -276,18 +275,17 @@ impl Connection for WebSocket {
         self.has_start(None, head)
     }
 
-    fn held_bytes(&self) -> usize {
+    fn held_bytes(&self) -> Size {
         let ends = self.ends.iter().map(|end| {
-            let waiting = end.inflater.held_bytes().saturating_add(end.gathered.held_bytes());
-            end.search.held_bytes().saturating_add(end.head.capacity()).saturating_add(waiting)
+            let waiting = end.inflater.held_bytes() + end.gathered.held_bytes();
+            end.search.held_bytes() + waiting + end.head.capacity()
         });
-        let carried = self.carried.as_ref().map_or(0, |carried| {
-            let streams = carried.streams.iter().flatten().map(Stream::held_bytes).total();
-            carried.connection.held_bytes().saturating_add(streams)
+        let carried = self.carried.as_ref().map_or(Size(0), |carried| {
+            let streams = carried.streams.iter().flatten().map(Stream::held_bytes);
+            carried.connection.held_bytes() + Size::sum(streams)
         });
-        let buffers = self.payload.capacity().saturating_add(self.with_length.capacity());
-        let buffers = buffers.saturating_add(self.inflated.held_bytes());
-        ends.chain([carried, self.kept.held_bytes(), buffers]).total()
+        let buffers = Size(self.payload.capacity()) + self.with_length.capacity();
+        Size::sum(ends) + carried + self.kept.held_bytes() + buffers + self.inflated.held_bytes()
     }
 
     fn lacks_context(&self) -> bool {
@@ -327,7 +325,7 @@ impl Connection for WebSocket {
             PduContent::Compressed { lead, starts, ends } => {
                 let outer = self.payload_range(side, pdu.range, lead);
                 if !self.inflate(side, (outer, starts, ends)) {
-                    self.unknown.grow(outer.len());
+                    self.unknown += outer.len();
                     self.own(side, pdu.range, (COMPRESSED, FrameClass::Opaque), out);
                     return self.miss(side);
                 }
@@ -361,7 +359,7 @@ impl Connection for WebSocket {
         let end = &mut self.ends[side as usize];
         end.frames.gap();
         end.inflater.gap();
-        end.unread = 0;
+        end.unread = Count(0);
         if self.carried.is_none() && !self.is_opened {
             // What was taken for frames may have been none, and what a mask says of the ends is then wrong.
             self.client = None;

@@ -14,7 +14,9 @@ use crate::connection::frame_without_data;
 use crate::stream::Stream;
 use crate::{Connection, FrameNote, FrameSink, Pdu, PduLen, Side};
 use std::collections::VecDeque;
-use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, Offset, Saturate, Total};
+use wirelap_events::{
+    ByteRange, Count, DecodedMessage, Frame, FrameClass, Offset, Saturate, Total,
+};
 
 /// The frame with bytes of a compressed message.
 pub(super) const COMPRESSED: &str = "compressed (WebSocket)";
@@ -65,7 +67,7 @@ impl CarriedPlace {
         }
         let added = text.len() as u64;
         text.extend_from_slice(bytes);
-        let start = Offset(self.outer.start.0.saturating_sub(added));
+        let start = self.outer.start - added;
         let outer = if self.is_inflated { self.outer } else { ByteRange { start, ..self.outer } };
         let inner = ByteRange::new(*next, self.inner.len().saturating_add(added));
         *next = inner.end;
@@ -85,7 +87,7 @@ pub(super) fn compressed(
     text: u64,
     (overhead, undecoded): (u64, u64),
 ) -> Frame<'static> {
-    let payload = text.saturating_sub(overhead).saturating_sub(undecoded);
+    let payload = (Count(text) - overhead - undecoded).0;
     let share = u128::from(outer.len()).saturating_mul(u128::from(payload));
     let share = share.checked_div(u128::from(text)).unwrap_or(0);
     let is_opaque = undecoded > 0 && undecoded >= text;
@@ -111,7 +113,7 @@ impl PayloadSegment {
     /// Returns the number of the carried bytes `start..end` that were inflated.
     fn inflated_between(&self, start: Offset, end: Offset) -> u64 {
         let Some(len) = self.inflated else { return 0 };
-        end.min(self.inner.plus(len)).0.saturating_sub(start.max(self.inner).0)
+        end.min(self.inner + len) - start.max(self.inner)
     }
 }
 
@@ -144,7 +146,7 @@ impl PayloadSegments {
     /// Returns the start, in the flow, of a PDU whose first byte is this carried one.
     fn start(&self, inner: Offset) -> Offset {
         let Some(segment) = self.holding(inner) else { return Offset(0) };
-        let skip = inner.0.saturating_sub(segment.inner.0).min(segment.outer.len());
+        let skip = (inner - segment.inner).min(segment.outer.len());
         if skip == 0 || segment.inflated.is_some() {
             segment.lead
         } else {
@@ -154,12 +156,12 @@ impl PayloadSegments {
 
     /// Returns the end, in the flow, of what ends before this carried byte.
     fn end(&self, inner: Offset) -> Offset {
-        let last = Offset(inner.0.saturating_sub(1));
+        let last = inner - 1;
         let Some(segment) = self.holding(last) else { return Offset(0) };
         if segment.inflated.is_some() {
             return segment.outer.end;
         }
-        let skip = inner.0.saturating_sub(segment.inner.0).min(segment.outer.len());
+        let skip = (inner - segment.inner).min(segment.outer.len());
         segment.outer.start.plus(skip)
     }
 
@@ -266,7 +268,7 @@ impl FrameSink for MappedSink<'_> {
         };
         // Headers between the bytes of a frame are frames of their own: its range has as many bytes as it has.
         let (end, len) = (self.end(frame.range.end), frame.range.len().saturating_sub(inflated));
-        let range = ByteRange { start: Offset(end.0.saturating_sub(len)), end };
+        let range = ByteRange { start: end - len, end };
         let payload = if frame.class == FrameClass::Data { frame.payload_bytes } else { 0 };
         let payload_bytes = frame.payload_bytes.min(range.len());
         self.overhead.grow(inflated.saturating_sub(payload));

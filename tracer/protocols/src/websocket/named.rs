@@ -16,6 +16,7 @@ use super::handshake;
 use super::layer::WebSocket;
 use crate::{Connection, Encryption, FrameSink, Party, Pdu, PduLen, Protocol, Side};
 use std::cell::Cell;
+use wirelap_events::Size;
 
 /// The layers of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,8 +119,8 @@ impl Connection for MaybeWebSocket {
         }
     }
 
-    fn held_bytes(&self) -> usize {
-        self.plain.held_bytes().saturating_add(self.layer.held_bytes())
+    fn held_bytes(&self) -> Size {
+        self.plain.held_bytes() + self.layer.held_bytes()
     }
 
     fn lacks_context(&self) -> bool {

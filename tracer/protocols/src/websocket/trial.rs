@@ -6,7 +6,7 @@ use crate::recognise::{Hints, ProtocolChoice, choose};
 use crate::search::Candidate;
 use crate::stream::Stream;
 use crate::{Connection, Protocol, ProtocolSearch, Recognition, Side, registry};
-use wirelap_events::{Frame, Offset, Total, Transport};
+use wirelap_events::{Frame, Offset, Size, Transport};
 
 /// After so many carried bytes that are of no known protocol, an opened WebSocket is given up.
 const ENOUGH_BYTES: u64 = 64 << 10;
@@ -83,9 +83,9 @@ impl WebSocketTrial {
     }
 
     /// Bytes of memory that the trial uses.
-    pub fn held_bytes(&self) -> usize {
-        let streams = self.streams.iter().flatten().map(Stream::held_bytes).total();
-        self.layer.held_bytes().saturating_add(streams)
+    pub fn held_bytes(&self) -> Size {
+        let streams = self.streams.iter().flatten().map(Stream::held_bytes);
+        self.layer.held_bytes() + Size::sum(streams)
     }
 
     /// The decoder and the streams, to go on with.

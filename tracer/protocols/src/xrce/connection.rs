@@ -10,7 +10,7 @@ use super::streams::{StreamKey, XrceFragment, XrceStreams};
 use super::survey;
 use crate::connection::frame_without_data;
 use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
-use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass};
+use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, Size};
 
 /// The bit of a FRAGMENT's flags that marks the last one.
 const LAST_FRAGMENT: u8 = 0x02;
@@ -70,8 +70,8 @@ impl XrceMessage {
 }
 
 impl Connection for XrceConnection {
-    fn held_bytes(&self) -> usize {
-        self.streams.held_bytes().saturating_add(self.objects.held_bytes())
+    fn held_bytes(&self) -> Size {
+        self.streams.held_bytes() + self.objects.held_bytes()
     }
 
     fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {

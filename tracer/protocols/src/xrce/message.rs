@@ -44,13 +44,13 @@ pub(super) struct MessageHeader {
 
 impl MessageHeader {
     pub fn read(reader: &mut Reader<'_>) -> Option<MessageHeader> {
-        let start = reader.position();
+        let start = *reader;
         let (session, stream) = (reader.u8()?, reader.u8()?);
         let sequence = reader.u16_le()?;
         if session < WITHOUT_KEY {
             reader.skip(KEY_BYTES)?;
         }
-        let len = reader.position().saturating_sub(start) as u64;
+        let len = reader.read_since(&start) as u64;
         Some(MessageHeader { session, stream, sequence, len })
     }
 }

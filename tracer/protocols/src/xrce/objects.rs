@@ -9,6 +9,7 @@
 
 use crate::Reader;
 use std::collections::{HashMap, VecDeque};
+use wirelap_events::Size;
 
 /// The most objects that are remembered; then the one that was created first is forgotten.
 const MAX_OBJECTS: usize = 1024;
@@ -50,8 +51,8 @@ pub(super) struct XrceObjects {
 
 impl XrceObjects {
     /// An upper limit for the bytes of memory that the names use.
-    pub fn held_bytes(&self) -> usize {
-        self.names.len().saturating_mul(MAX_NAME_BYTES)
+    pub fn held_bytes(&self) -> Size {
+        Size(MAX_NAME_BYTES) * self.names.len()
     }
 
     /// The topic of an object.

@@ -4,8 +4,8 @@
 //! number is that of the fragment.
 
 use crate::Side;
-use wirelap_events::ByteRange;
-use wirelap_events::{Saturate, Total};
+use wirelap_events::Saturate;
+use wirelap_events::{ByteRange, Count, Size};
 
 /// The most streams of a conversation that are followed; then the one silent for longest is forgotten.
 const MAX_STREAMS: usize = 16;
@@ -26,29 +26,30 @@ pub(super) type StreamKey = (Side, u8, u8);
 #[derive(Debug, Default)]
 pub(super) struct XrceStreams {
     open: Vec<(StreamKey, XrceStream)>,
-    clock: u64,
+    clock: Count,
 }
 
 impl XrceStreams {
     /// Bytes of memory that the streams use.
-    pub fn held_bytes(&self) -> usize {
+    pub fn held_bytes(&self) -> Size {
         let fragments = self.open.iter().map(|(_, stream)| stream.fragments.capacity());
-        fragments.total::<usize>().saturating_mul(size_of::<StoredFragment>())
+        Size::of::<StoredFragment>(Size::sum(fragments).0)
     }
 
     pub fn of(&mut self, lane: StreamKey) -> &mut XrceStream {
-        self.clock.grow(1);
+        self.clock += 1;
         let index = self.open.iter().position(|(known, _)| *known == lane);
         let index = index.unwrap_or_else(|| self.begin(lane));
         let stream = &mut self.open[index].1;
-        stream.used = self.clock;
+        stream.used = self.clock.0;
         stream
     }
 
     fn begin(&mut self, lane: StreamKey) -> usize {
         if self.open.len() < MAX_STREAMS {
+            let index = self.open.len();
             self.open.push((lane, XrceStream::default()));
-            return self.open.len().saturating_sub(1);
+            return index;
         }
         let idle = self.open.iter().enumerate().min_by_key(|(_, (_, stream))| stream.used);
         let index = idle.map_or(0, |(index, _)| index);

@@ -12,7 +12,7 @@ use crate::ros2::{RosFact, RosToken};
 use crate::{Fragments, FrameSink, Pdu, Side};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
-use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, Offset, Saturate};
+use wirelap_events::{ByteRange, Count, DecodedMessage, Frame, FrameClass, Offset};
 
 /// The frame name of a compressed batch.
 const COMPRESSED: &str = "BATCH (compressed)";
@@ -37,7 +37,7 @@ pub struct BatchReader<'s> {
     /// The batch whose bytes the messages were decompressed from: they have none of their own.
     packed: Option<ByteRange>,
     /// Bytes of payload in decompressed messages.
-    packed_payload: u64,
+    packed_payload: Count,
     out: &'s mut dyn FrameSink,
 }
 
@@ -49,7 +49,7 @@ impl<'s> BatchReader<'s> {
         out: &'s mut dyn FrameSink,
     ) -> BatchReader<'s> {
         let start = Offset::default();
-        BatchReader { session, side, start, done: 0, packed: None, packed_payload: 0, out }
+        BatchReader { session, side, start, done: 0, packed: None, packed_payload: Count(0), out }
     }
 
     /// Decodes the batch, which starts with a length of `prefix` bytes.
@@ -133,7 +133,7 @@ impl<'s> BatchReader<'s> {
             let result = self.messages(&mut ZenohCursor::new(text, len));
             self.packed = None;
             // The share of payload in the compressed bytes is taken to be that in the text.
-            let payload = u128::from(batch.len()).saturating_mul(self.packed_payload.into());
+            let payload = u128::from(batch.len()).saturating_mul(self.packed_payload.0.into());
             let payload = payload.checked_div(len.max(1).into()).unwrap_or(0);
             let payload_bytes = u64::try_from(payload).unwrap_or(0).min(batch.len());
             let class = if payload_bytes > 0 { FrameClass::Data } else { FrameClass::Other };
@@ -220,7 +220,7 @@ impl<'s> BatchReader<'s> {
             data: None,
         };
         if self.packed.is_some() {
-            self.packed_payload.grow(piece.payload_bytes);
+            self.packed_payload += piece.payload_bytes;
         }
         if let Some((first, index)) = piece.place.filter(|_| is_datagram) {
             self.out.fragments(&Fragments {
@@ -272,7 +272,7 @@ impl<'s> BatchReader<'s> {
         let extent = self.packed.unwrap_or(range);
         let payload_bytes = message.payload.map_or(0, |payload| payload.len);
         if self.packed.is_some() {
-            self.packed_payload.grow(payload_bytes);
+            self.packed_payload += payload_bytes;
         }
         let who = self.session.sides[index(self.side)].who;
         if who.is_some_and(|who| who.passes_on(message)) {

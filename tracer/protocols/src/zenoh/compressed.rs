@@ -9,6 +9,7 @@
 //! Source: zenoh-transport 1.10, `src/common/batch.rs`; LZ4 block format, <https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md>.
 
 use crate::Reader;
+use wirelap_events::Size;
 
 /// A batch has no more bytes, compressed or not: its length has two bytes.
 const LARGEST: usize = 1 << 16;
@@ -32,8 +33,8 @@ impl UnpackBuffer {
     }
 
     /// Bytes of memory that the buffer uses.
-    pub fn held_bytes(&self) -> usize {
-        self.0.capacity()
+    pub fn held_bytes(&self) -> Size {
+        Size(self.0.capacity())
     }
 }
 

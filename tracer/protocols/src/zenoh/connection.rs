@@ -7,16 +7,14 @@ use super::wire::id;
 use crate::{Connection, FrameSink, Party, Pdu, PduLen, Side};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
-use wirelap_events::Total;
+use wirelap_events::{Size, Total};
 
 impl Connection for ZenohSession {
-    fn held_bytes(&self) -> usize {
-        let sides = self.sides.iter();
-        let sides = sides.map(|end| {
-            let keys = end.keys.held_bytes().saturating_add(end.queries.held_bytes());
-            keys.saturating_add(end.fragments.held_bytes())
+    fn held_bytes(&self) -> Size {
+        let sides = self.sides.iter().map(|end| {
+            end.keys.held_bytes() + end.queries.held_bytes() + end.fragments.held_bytes()
         });
-        sides.chain([self.unpacked.held_bytes()]).total()
+        Size::sum(sides) + self.unpacked.held_bytes()
     }
 
     fn pdu_len(&self, side: Side, head: &[u8]) -> PduLen {
@@ -97,11 +95,11 @@ mod tests {
 
     impl FrameSink for Counts {
         fn frame(&mut self, frame: &Frame<'_>) {
-            self.messages = self.messages.saturating_add(u32::from(frame.data.is_some()));
+            self.messages += u32::from(frame.data.is_some());
         }
 
         fn note(&mut self, note: FrameNote<'_>) {
-            self.passed_on = self.passed_on.saturating_add(u32::from(note == FrameNote::PassedOn));
+            self.passed_on += u32::from(note == FrameNote::PassedOn);
         }
     }
 

@@ -6,7 +6,7 @@
 use super::message::{NetworkMessage, PayloadRange};
 use super::transport::{FragmentHeader, ZenohLane};
 use super::wire::ZenohCursor;
-use wirelap_events::Total;
+use wirelap_events::Size;
 use wirelap_events::{FrameClass, Offset};
 
 /// Bytes that are kept of a message once its header was read.
@@ -88,8 +88,8 @@ fn read(head: &[u8], total: u64) -> Option<NetworkMessage<'_>> {
 
 impl FragmentBuffer {
     /// Bytes of memory that the fragments use.
-    pub fn held_bytes(&self) -> usize {
-        self.lanes.iter().map(|(_, slot)| slot.head.capacity()).total()
+    pub fn held_bytes(&self) -> Size {
+        Size::sum(self.lanes.iter().map(|(_, slot)| slot.head.capacity()))
     }
 
     /// Messages of which the last fragment has not come.
@@ -100,8 +100,9 @@ impl FragmentBuffer {
     fn slot(&mut self, lane: ZenohLane) -> &mut LaneState {
         let index = self.lanes.iter().position(|(known, _)| *known == lane);
         let index = index.unwrap_or_else(|| {
+            let index = self.lanes.len();
             self.lanes.push((lane, LaneState::default()));
-            self.lanes.len().saturating_sub(1)
+            index
         });
         &mut self.lanes[index].1
     }

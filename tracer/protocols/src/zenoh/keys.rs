@@ -3,7 +3,7 @@
 use super::message::KeyExprMapping;
 use super::wire::WireExpr;
 use std::collections::HashMap;
-use wirelap_events::Saturate;
+use wirelap_events::Size;
 
 /// Bytes of key expressions that are stored for one side; further declarations are not resolved.
 const MAX_BYTES: usize = 1 << 20;
@@ -15,7 +15,7 @@ const ENTRY_BYTES: usize = 32;
 #[derive(Debug, Default)]
 pub struct KeyExprs {
     exprs: HashMap<u16, Box<[u8]>>,
-    bytes: usize,
+    bytes: Size,
 }
 
 impl KeyExprs {
@@ -27,7 +27,7 @@ impl KeyExprs {
     /// Stores a declaration.
     pub fn insert(&mut self, id: u16, expr: &[u8]) {
         self.remove(id);
-        let bytes = self.bytes.saturating_add(expr.len()).saturating_add(ENTRY_BYTES);
+        let bytes = self.bytes + expr.len() + ENTRY_BYTES;
         if bytes <= MAX_BYTES {
             self.exprs.insert(id, expr.into());
             self.bytes = bytes;
@@ -35,14 +35,14 @@ impl KeyExprs {
     }
 
     /// Bytes of memory that the key expressions use.
-    pub fn held_bytes(&self) -> usize {
+    pub fn held_bytes(&self) -> Size {
         self.bytes
     }
 
     /// Removes a declaration.
     pub fn remove(&mut self, id: u16) {
         if let Some(expr) = self.exprs.remove(&id) {
-            self.bytes.shrink(expr.len().saturating_add(ENTRY_BYTES));
+            self.bytes = self.bytes - expr.len() - ENTRY_BYTES;
         }
     }
 

@@ -10,6 +10,7 @@
 //! | 2 monotonic | every reply that is not older than the last one of its key |
 
 use rustc_hash::FxHashMap;
+use wirelap_events::Size;
 
 /// So many open queries of one side are known; the replies to further ones are not compared.
 const MAX_QUERIES: usize = 1 << 10;
@@ -25,7 +26,7 @@ const ENTRY_BYTES: usize = 48;
 pub struct OpenQueries {
     queries: FxHashMap<u32, OpenQuery>,
     /// Keys of all queries.
-    keys: usize,
+    keys: Size,
 }
 
 #[derive(Debug)]
@@ -37,8 +38,8 @@ struct OpenQuery {
 
 impl OpenQueries {
     /// Bytes of memory that the queries use.
-    pub fn held_bytes(&self) -> usize {
-        self.queries.len().saturating_add(self.keys).saturating_mul(ENTRY_BYTES)
+    pub fn held_bytes(&self) -> Size {
+        (self.keys + self.queries.len()) * ENTRY_BYTES
     }
 
     /// A query with this number begins.
@@ -65,7 +66,7 @@ impl OpenQueries {
             None => {
                 if query.taken.len() < MAX_KEYS {
                     query.taken.insert(key, time);
-                    self.keys = self.keys.saturating_add(1);
+                    self.keys += 1;
                 }
                 false
             }
@@ -75,7 +76,7 @@ impl OpenQueries {
     /// All replies to the query have come.
     pub fn end(&mut self, number: u32) {
         let keys = self.queries.remove(&number).map_or(0, |query| query.taken.len());
-        self.keys = self.keys.saturating_sub(keys);
+        self.keys -= keys;
     }
 
     /// A session begins, or bytes are missing.

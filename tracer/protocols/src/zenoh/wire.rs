@@ -9,7 +9,7 @@
 
 use crate::Reader;
 use std::fmt;
-use wirelap_events::Saturate;
+use wirelap_events::Count;
 
 /// The flag in every header byte that says that extensions follow.
 pub const FLAG_Z: u8 = 0x80;
@@ -48,7 +48,7 @@ pub type ZenohResult<T> = Result<T, CursorError>;
 pub struct ZenohCursor<'a> {
     captured: Reader<'a>,
     /// Number of skipped bytes that were not captured.
-    beyond: u64,
+    beyond: Count,
     end: u64,
 }
 
@@ -57,19 +57,19 @@ impl<'a> ZenohCursor<'a> {
     pub fn new(captured: &'a [u8], len: u64) -> ZenohCursor<'a> {
         ZenohCursor {
             captured: Reader::new(captured),
-            beyond: 0,
+            beyond: Count(0),
             end: len.max(captured.len() as u64),
         }
     }
 
     /// The position, counted from the front of the outermost cursor.
     pub fn position(&self) -> u64 {
-        (self.captured.position() as u64).saturating_add(self.beyond)
+        (self.beyond + self.captured.position() as u64).0
     }
 
     /// Number of remaining bytes, captured or not.
     pub fn remaining(&self) -> u64 {
-        self.end.saturating_sub(self.position())
+        (Count(self.end) - self.position()).0
     }
 
     /// True if no bytes remain.
@@ -152,9 +152,9 @@ impl<'a> ZenohCursor<'a> {
         if n > self.remaining() {
             return Err(CursorError::Malformed);
         }
-        let (beyond, end) = (self.beyond, self.position().saturating_add(n));
+        let (beyond, end) = (self.beyond, (Count(self.position()) + n).0);
         let captured = self.captured.sub_up_to(usize::try_from(n).unwrap_or(usize::MAX));
-        self.beyond.grow(n.saturating_sub(captured.remaining() as u64));
+        self.beyond += Count(n) - captured.remaining() as u64;
         Ok(ZenohCursor { captured, beyond, end })
     }
 

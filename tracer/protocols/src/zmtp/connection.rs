@@ -53,7 +53,7 @@ impl ZmtpConnection {
             return out.encrypted(1);
         }
         let sender = self.sockets[side as usize];
-        let receiver = self.sockets[1_usize.saturating_sub(side as usize)];
+        let receiver = self.sockets[side.other() as usize];
         let assembly = &mut self.messages[side as usize];
         if assembly.is_between()
             && let Some(name) = subscription(sender, receiver, &part)
@@ -124,7 +124,7 @@ impl Connection for ZmtpConnection {
 
     /// Only PUB, XPUB and RADIO send a message to several receivers (RFC 29); the others choose one receiver per message.
     fn makes_copies(&self, from: Side) -> bool {
-        match (self.sockets[from as usize], self.sockets[1_usize.saturating_sub(from as usize)]) {
+        match (self.sockets[from as usize], self.sockets[from.other() as usize]) {
             (Some(sender), _) => sender == SocketType::Publisher,
             (None, Some(receiver)) => receiver == SocketType::Subscriber,
             (None, None) => true,

@@ -205,9 +205,7 @@ impl MultipartAssembly {
         if self.is_cut {
             return;
         }
-        let room = KEPT_PAYLOAD.saturating_sub(self.payload.len());
-        let kept = part.body.get(..room).unwrap_or(part.body);
-        self.payload.extend_from_slice(kept);
+        let kept = crate::reader::extend_up_to(&mut self.payload, part.body, KEPT_PAYLOAD);
         self.is_cut = (kept.len() as u64) < part.len;
     }
 

@@ -18,8 +18,8 @@ impl LegInPacket<'_> {
     /// Returns which of the message's bytes the packet has: from, to.
     pub fn bytes_in_packet(&self) -> (u64, u64) {
         let all = self.leg.range.range;
-        let from = self.carried.start.max(all.start).0.saturating_sub(all.start.0);
-        let to = self.carried.end.min(all.end).0.saturating_sub(all.start.0);
+        let from = self.carried.start.max(all.start) - all.start;
+        let to = self.carried.end.min(all.end) - all.start;
         (from, to.max(from))
     }
 }

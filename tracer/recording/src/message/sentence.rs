@@ -103,7 +103,7 @@ impl LegInPacket<'_> {
         let frames = leg.frames.iter().take(usize::from(leg.legs)).enumerate();
         for (number, &frame) in frames.filter(|&(number, _)| number != usize::from(leg.leg)) {
             if frame > 0 {
-                write!(f, "; leg {} in packet {frame}", number.saturating_add(1))?;
+                write!(f, "; leg {} in packet {frame}", wirelap_events::human::ordinal(number))?;
             }
         }
         Ok(())

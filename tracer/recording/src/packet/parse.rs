@@ -130,14 +130,8 @@ fn ipv4(from: &mut Bytes<'_>) -> Result<NetworkHeader, UnreadablePacket> {
     let place = u16::from_be_bytes([fixed[6], fixed[7]]);
     let id = u16::from_be_bytes([fixed[4], fixed[5]]).into();
     let fragment = FragmentFields::new(id, u32::from(place & 0x1FFF) << 3, place & 0x2000 != 0);
-    let address = |at: usize| {
-        Ipv4Addr::new(
-            fixed[at],
-            fixed[at.saturating_add(1)],
-            fixed[at.saturating_add(2)],
-            fixed[at.saturating_add(3)],
-        )
-    };
+    let (words, _) = fixed.as_chunks::<4>();
+    let address = |at: usize| Ipv4Addr::from(words[at / 4]);
     Ok(NetworkHeader {
         src: address(12).into(),
         dst: address(16).into(),
@@ -185,8 +179,9 @@ fn ipv6(from: &mut Bytes<'_>) -> Result<NetworkHeader, UnreadablePacket> {
 /// Ports, length, fields, options. Options may be cut off: then there is no payload behind them.
 fn tcp<'a>(from: &mut Bytes<'a>) -> Option<([u16; 2], u16, TcpFields, &'a [u8])> {
     let fixed = from.array::<20>()?;
-    let u16_at = |at: usize| u16::from_be_bytes([fixed[at], fixed[at.saturating_add(1)]]);
-    let u32_at = |at: usize| u32::from(u16_at(at)) << 16 | u32::from(u16_at(at.saturating_add(2)));
+    let ((halves, _), (words, _)) = (fixed.as_chunks::<2>(), fixed.as_chunks::<4>());
+    let u16_at = |at: usize| u16::from_be_bytes(halves[at / 2]);
+    let u32_at = |at: usize| u32::from_be_bytes(words[at / 4]);
     let len = u16::from(fixed[12] >> 4) * 4;
     let options = usize::from(len.checked_sub(20)?);
     let options = from.take(options.min(from.0.len()))?;

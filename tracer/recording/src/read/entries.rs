@@ -154,11 +154,11 @@ impl EntryReader {
             let at = records.position();
             match records.next(block) {
                 Ok(Some(entry)) => {
-                    self.counts.records.grow(1);
+                    self.counts.records += 1;
                     return Some(entry);
                 }
                 Ok(None) => self.records = None,
-                Err(record::UnreadableRecord::LaterVersion) => self.counts.unknown_records.grow(1),
+                Err(record::UnreadableRecord::LaterVersion) => self.counts.unknown_records += 1,
                 Err(record::UnreadableRecord::Malformed) => problems.add(
                     offset.saturating_add(at as u64),
                     "a record of wirelap's that cannot be read: left out",
@@ -195,7 +195,7 @@ impl EntryReader {
         let IncompleteDatagrams { with_ports, without_ports } = self.fragments.take_incomplete();
         let count = with_ports.saturating_add(without_ports);
         if count > 0 {
-            self.counts.fragments.grow(count);
+            self.counts.fragments += count;
             let before = self.incomplete.map_or(0, |(_, before)| before);
             self.incomplete = Some((self.seen.unwrap_or_default().1, before.saturating_add(count)));
         }
@@ -204,7 +204,7 @@ impl EntryReader {
     /// The losses that the block at hand states.
     fn take_lost(&mut self) -> LocatedEntry {
         let count = std::mem::take(&mut self.lost);
-        self.counts.stated_losses.grow(count);
+        self.counts.stated_losses += count;
         let lost = LostEvents { probe: Probe::Rx, count, cause: LossCause::StatedByFile };
         let at = self.packet.as_ref().map_or(self.seen.unwrap_or_default().1, CapturedEvent::at);
         let event = Event { at, cpu: Cpu(0), body: Body::Lost(lost) };
@@ -226,27 +226,27 @@ impl EntryReader {
             self.seen = Some((at, at));
         }
         let counts = &mut self.counts;
-        match captured.event(block, own, direction, counts.packets, &mut self.fragments) {
+        match captured.event(block, own, direction, counts.packets.0, &mut self.fragments) {
             Ok((mut found, multipath)) => {
                 let is_assembled = matches!(found, CapturedEvent::Assembled(..));
-                counts.packets.grow(1);
-                counts.own.grow(u64::from(own.is_some()));
+                counts.packets += 1;
+                counts.own += u64::from(own.is_some());
                 if let CapturedEvent::InBlock(event, _) = &mut found
                     && let Body::Packet(packet) = &mut event.body
                     && own.is_none()
                 {
                     let is_lost = self.subflows.place(packet, multipath);
-                    counts.split_subflows.grow(u64::from(is_lost));
+                    counts.split_subflows += u64::from(is_lost);
                 }
                 self.packet = Some(found);
                 if is_assembled {
                     self.note_incomplete();
                 }
             }
-            Err(UnreadablePacket::Protocol) => counts.other.grow(1),
+            Err(UnreadablePacket::Protocol) => counts.other += 1,
             Err(UnreadablePacket::Fragment(_)) => self.note_incomplete(),
-            Err(UnreadablePacket::Cut) => counts.cut.grow(1),
-            Err(UnreadablePacket::Link) => counts.unknown_link.grow(1),
+            Err(UnreadablePacket::Cut) => counts.cut += 1,
+            Err(UnreadablePacket::Link) => counts.unknown_link += 1,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
-use wirelap_events::Saturate;
+use wirelap_events::{Count, Size};
 
 /// Bytes that are read at once. The entries in them are handed over at once where they are read ahead: not so many that they
 /// displace what their taker has in the CPU's caches.
@@ -13,10 +13,10 @@ const CHUNK: usize = 128 << 10;
 pub struct Input<R> {
     source: R,
     buffer: Vec<u8>,
-    start: usize,
-    end: usize,
+    start: Size,
+    end: Size,
     /// Offset of the first byte in the file.
-    offset: u64,
+    offset: Count,
     ended: bool,
     /// Treatment of bytes that are done with.
     past: PastBytes,
@@ -41,9 +41,9 @@ impl<R: Read> Input<R> {
         Input {
             source,
             buffer: Vec::new(),
-            start: 0,
-            end: 0,
-            offset: 0,
+            start: Size(0),
+            end: Size(0),
+            offset: Count(0),
             ended: false,
             past: PastBytes::Dropped,
         }
@@ -58,7 +58,7 @@ impl<R: Read> Input<R> {
 
     /// Offset of the first available byte in its buffer.
     pub fn position(&self) -> usize {
-        self.start
+        self.start.0
     }
 
     /// The buffer that the bytes were in before those that are there, if it was not taken yet. `spare` is used in its place.
@@ -71,13 +71,13 @@ impl<R: Read> Input<R> {
 
     /// The buffer of the last bytes, once there are no more.
     pub fn take_last(&mut self) -> Vec<u8> {
-        (self.start, self.end) = (0, 0);
+        (self.start, self.end) = (Size(0), Size(0));
         std::mem::take(&mut self.buffer)
     }
 
     /// The bytes that are there.
     pub fn bytes(&self) -> &[u8] {
-        &self.buffer[self.start..self.end]
+        &self.buffer[self.start.0..self.end.0]
     }
 
     /// Some of the bytes that are there.
@@ -87,7 +87,7 @@ impl<R: Read> Input<R> {
 
     /// Offset of the first available byte in the file.
     pub fn offset(&self) -> u64 {
-        self.offset
+        self.offset.0
     }
 
     /// Reads until there are `need` bytes, or the file ends. Returns whether they are there.
@@ -95,11 +95,11 @@ impl<R: Read> Input<R> {
     /// # Errors
     /// The file cannot be read on.
     pub fn fill(&mut self, need: usize) -> io::Result<bool> {
-        while self.end.saturating_sub(self.start) < need && !self.ended {
+        while self.end - self.start < need && !self.ended {
             self.make_room(need);
-            match self.source.read(&mut self.buffer[self.end..]) {
+            match self.source.read(&mut self.buffer[self.end.0..]) {
                 Ok(0) => self.ended = true,
-                Ok(read) => self.end.grow(read),
+                Ok(read) => self.end += read,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => {
                     self.ended = true;
@@ -107,19 +107,19 @@ impl<R: Read> Input<R> {
                 }
             }
         }
-        Ok(self.end.saturating_sub(self.start) >= need)
+        Ok(self.end - self.start >= need)
     }
 
     /// The first `len` bytes are done with.
     pub fn consume(&mut self, len: usize) {
-        let len = len.min(self.end.saturating_sub(self.start));
-        self.start.grow(len);
-        self.offset.grow(len as u64);
+        let len = len.min((self.end - self.start).0);
+        self.start += len;
+        self.offset += len as u64;
     }
 
     fn make_room(&mut self, need: usize) {
-        let there = self.end.saturating_sub(self.start);
-        let room = need.max(there.saturating_add(1)).next_multiple_of(CHUNK);
+        let there = self.end - self.start;
+        let room = need.max((there + 1).0).next_multiple_of(CHUNK);
         if let PastBytes::Kept { full: full @ None, spare } = &mut self.past
             && self.start > 0
         {
@@ -127,12 +127,12 @@ impl<R: Read> Input<R> {
             if buffer.len() < room {
                 buffer.resize(room, 0);
             }
-            buffer[..there].copy_from_slice(&self.buffer[self.start..self.end]);
+            buffer[..there.0].copy_from_slice(&self.buffer[self.start.0..self.end.0]);
             *full = Some(std::mem::replace(&mut self.buffer, buffer));
         } else {
-            self.buffer.copy_within(self.start..self.end, 0);
+            self.buffer.copy_within(self.start.0..self.end.0, 0);
         }
-        (self.start, self.end) = (0, there);
+        (self.start, self.end) = (Size(0), there);
         if self.buffer.len() < room {
             self.buffer.resize(room, 0);
         }

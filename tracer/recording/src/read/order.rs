@@ -13,7 +13,7 @@ use super::batch::Batch;
 use super::problem::Disorder;
 use crate::record::{Entry, LocatedEntry};
 use rustc_hash::FxHashMap;
-use wirelap_events::{Body, FlowKey, Nanos, Packet, Saturate, Seq, tcp_flags};
+use wirelap_events::{Body, Count, FlowKey, Nanos, Packet, Seq, tcp_flags};
 
 /// A clock that goes back by less was not set: packets are stamped by several CPUs and devices, whose clocks differ by less.
 const SMALLEST_STEP: Nanos = Nanos::from_millis(100);
@@ -30,7 +30,7 @@ pub struct TimeOrder {
     /// The latest time of a packet that was handed out.
     handed_out: Nanos,
     /// Added to all times, since the clock was set back.
-    shift: u64,
+    shift: Nanos,
     found: Disorder,
 }
 
@@ -46,8 +46,8 @@ impl TimeOrder {
         mut batch: Batch,
         take: &mut impl FnMut(Entry<'_>) -> Result<(), E>,
     ) -> Result<Batch, E> {
-        if self.shift > 0 {
-            batch.entries.iter_mut().filter_map(time_mut).for_each(|at| later(at, self.shift));
+        if self.shift > Nanos(0) {
+            batch.entries.iter_mut().filter_map(time_mut).for_each(|at| *at += self.shift);
         }
         let before = self.latest;
         let (mut earliest, mut is_ordered) = (Nanos(u64::MAX), true);
@@ -112,8 +112,8 @@ impl TimeOrder {
         }
         let mut latest = Nanos(0);
         for at in times {
-            self.found.sorted.grow(u64::from(at < latest));
-            self.found.too_late.grow(u64::from(at < self.handed_out));
+            self.found.sorted += u64::from(at < latest);
+            self.found.too_late += u64::from(at < self.handed_out);
             latest = latest.max(at);
         }
         let sorted = order.iter().filter_map(|&entry| entries.get(entry).cloned());
@@ -122,19 +122,19 @@ impl TimeOrder {
 
     /// Lets the times go on where the clock goes back.
     fn move_later(&mut self) {
-        let (mut shift, mut latest) = (0_u64, Nanos(0));
+        let (mut shift, mut latest) = (Nanos(0), Nanos(0));
         for at in self.held.entries.iter_mut().filter_map(time_mut) {
-            later(at, shift);
+            *at += shift;
             let back = latest.since(*at).unwrap_or_default();
             if back >= SMALLEST_STEP {
-                later(at, back.0);
-                shift = shift.saturating_add(back.0);
-                self.found.steps.grow(1);
+                *at += back;
+                shift += back;
+                self.found.steps += 1;
                 self.found.longest_step = self.found.longest_step.max(back);
             }
             latest = latest.max(*at);
         }
-        self.shift = self.shift.saturating_add(shift);
+        self.shift += shift;
         self.latest = self.latest.max(latest);
     }
 }
@@ -165,10 +165,6 @@ fn time_mut(entry: &mut LocatedEntry) -> Option<&mut Nanos> {
     }
 }
 
-fn later(at: &mut Nanos, by: u64) {
-    at.0 = at.0.saturating_add(by);
-}
-
 fn packet(entry: &LocatedEntry) -> Option<(Nanos, &Packet<'static>)> {
     match entry {
         LocatedEntry::Event { event, .. } => match &event.body {
@@ -181,9 +177,9 @@ fn packet(entry: &LocatedEntry) -> Option<(Nanos, &Packet<'static>)> {
 
 /// Counts TCP packets with bytes before those that their direction has sent already, or that acknowledge bytes that the other
 /// direction has not sent yet.
-fn contradictions<'a>(entries: impl Iterator<Item = &'a LocatedEntry>) -> u64 {
+fn contradictions<'a>(entries: impl Iterator<Item = &'a LocatedEntry>) -> Count {
     let mut sent: FxHashMap<FlowKey, Seq> = FxHashMap::default();
-    let mut found = 0_u64;
+    let mut found = Count(0);
     for (_, packet) in entries.filter_map(packet) {
         let Some(tcp) = packet.tcp else { continue };
         let other = sent.get(&packet.flow.reversed());
@@ -196,7 +192,7 @@ fn contradictions<'a>(entries: impl Iterator<Item = &'a LocatedEntry>) -> u64 {
         if end.distance_from(*known) > 0 {
             *known = end;
         }
-        found.grow(u64::from(is_early || is_late));
+        found += u64::from(is_early || is_late);
     }
     found
 }
@@ -204,10 +200,10 @@ fn contradictions<'a>(entries: impl Iterator<Item = &'a LocatedEntry>) -> u64 {
 /// True if the times of one interface go back once, by much: of packets that tell no order themselves, nothing else is known.
 fn is_one_step(entries: &[LocatedEntry]) -> bool {
     let mut latest = FxHashMap::default();
-    let (mut steps, mut longest) = (0_u64, Nanos(0));
+    let (mut steps, mut longest) = (Count(0), Nanos(0));
     for (at, packet) in entries.iter().filter_map(packet) {
         let before = latest.insert((packet.netns, packet.device), at).unwrap_or_default();
-        steps.grow(u64::from(at < before));
+        steps += u64::from(at < before);
         longest = longest.max(before.since(at).unwrap_or_default());
     }
     steps == 1 && longest >= SMALLEST_STEP

@@ -1,7 +1,7 @@
 //! Problems in reading a file.
 
 use std::fmt;
-use wirelap_events::{Nanos, Saturate};
+use wirelap_events::{Count, Nanos};
 
 /// The most problems that are kept with their texts; further ones are counted.
 const MAX_KEPT: usize = 16;
@@ -40,7 +40,7 @@ impl Problems {
         if self.first.len() < MAX_KEPT {
             self.first.push(Problem { offset, what: what.into() });
         } else {
-            self.more.grow(1);
+            self.more += 1;
         }
     }
 }
@@ -49,36 +49,36 @@ impl Problems {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileCounts {
     /// TCP and UDP packets that were handed out, from packet blocks.
-    pub packets: u64,
+    pub packets: Count,
     /// Entries that were handed out from wirelap's own records.
-    pub records: u64,
+    pub records: Count,
     /// Packets that are not in the file, by its own account.
-    pub stated_losses: u64,
+    pub stated_losses: Count,
     /// Directions of Multipath TCP's subflows of which it is not known where in their connection their bytes belong.
-    pub split_subflows: u64,
+    pub split_subflows: Count,
     /// Packets that are neither TCP nor UDP.
-    pub other: u64,
+    pub other: Count,
     /// Datagrams in IP fragments of which a part is missing, or parts overlap.
-    pub fragments: u64,
+    pub fragments: Count,
     /// Packets whose headers were not captured as a whole.
-    pub cut: u64,
+    pub cut: Count,
     /// Packets of a link type that wirelap does not read.
-    pub unknown_link: u64,
+    pub unknown_link: Count,
     /// Records of a later version.
-    pub unknown_records: u64,
+    pub unknown_records: Count,
     /// Packets that have wirelap's own option: they carry everything that was seen.
-    pub own: u64,
+    pub own: Count,
 }
 
 /// Departures of a file's packets from the order of their times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Disorder {
     /// Packets that were earlier than one before them, and were sorted.
-    pub sorted: u64,
+    pub sorted: Count,
     /// Those of them that came too late in the file to get to their place.
-    pub too_late: u64,
+    pub too_late: Count,
     /// Times that the clock was set back. Later times were moved, to go on where they were.
-    pub steps: u64,
+    pub steps: Count,
     /// Longest time by which the clock was set back.
     pub longest_step: Nanos,
 }

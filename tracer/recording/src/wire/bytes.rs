@@ -37,7 +37,7 @@ impl<'a> Bytes<'a> {
     /// The next signed number.
     pub fn signed(&mut self) -> Option<i64> {
         let value = self.unsigned()?;
-        Some((value >> 1).cast_signed() ^ (value & 1).cast_signed().saturating_neg())
+        Some((value >> 1 ^ (value & 1).wrapping_neg()).cast_signed())
     }
 }
 

@@ -14,7 +14,7 @@ use crate::pcapng::{
 };
 use crate::record::{Entry, Note, PacketMetadata, RecordBuffer};
 use crate::wire::{WireValue, put_unsigned};
-use wirelap_events::{Body, Event, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, Saturate};
+use wirelap_events::{Body, Count, Event, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook};
 
 /// Records of so many bytes do not wait for a packet.
 const FULL: usize = 32 << 10;
@@ -47,7 +47,7 @@ pub struct Encoder {
     repeated_notes: Vec<(String, String)>,
     scratch: Vec<u8>,
     /// Blocks of this file that Wireshark lists.
-    frames: u64,
+    frames: Count,
     /// The packet that was shown last.
     last: Option<ShownPacket>,
 }
@@ -76,7 +76,7 @@ impl Encoder {
             sockets: OpenSockets::default(),
             repeated_notes: Vec::new(),
             scratch: Vec::new(),
-            frames: 0,
+            frames: Count(0),
             last: None,
         };
         encoder.section.put(&mut encoder.blocks);
@@ -95,7 +95,7 @@ impl Encoder {
 
     /// Blocks of this file that Wireshark lists.
     pub(super) fn frames(&self) -> u64 {
-        self.frames
+        self.frames.0
     }
 
     /// True if something other than ticks waits for a block.
@@ -116,7 +116,7 @@ impl Encoder {
     /// Begins a new file: a section that can be read alone. Take the bytes of the old one before.
     pub fn restart(&mut self) {
         self.interfaces.clear();
-        self.frames = 0;
+        self.frames = Count(0);
         self.section.put(&mut self.blocks);
         self.has_news = !self.repeated_notes.is_empty() || !self.sockets.is_empty();
         for (subject, text) in &self.repeated_notes {
@@ -218,7 +218,7 @@ impl Encoder {
 
     /// Puts the records into a custom block, which Wireshark lists.
     fn put_custom_block(&mut self) {
-        self.frames.grow(1);
+        self.frames += 1;
         let blocks = &mut self.blocks;
         blocks.begin(block::CUSTOM);
         custom::put_prefix(&mut blocks.bytes);
@@ -268,7 +268,7 @@ impl Encoder {
             self.scratch.extend_from_slice(packet.payload);
         }
         let interface = self.interfaces.number(point, &mut self.blocks);
-        self.frames.grow(1);
+        self.frames += 1;
         let start = self.blocks.bytes.len();
         let time = event.at.0.wrapping_add_signed(self.section.wall);
         self.blocks.begin_packet(interface, time, original, &self.scratch);
@@ -281,7 +281,7 @@ impl Encoder {
             // More options go before the mark of their end and the block's length, 4 bytes each.
             options: end.saturating_sub(start).saturating_sub(8),
             order: ByteOrder::Little,
-            frame: self.frames,
+            frame: self.frames.0,
             at: event.at,
             queue: Some(packet.queue),
         });

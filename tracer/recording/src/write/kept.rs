@@ -5,7 +5,7 @@ use crate::pcapng::block;
 use crate::record::Note;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use wirelap_events::{Body, Event, Nanos, Saturate};
+use wirelap_events::{Body, Count, Event, Nanos, Size};
 
 /// Number of parts of the memory. The oldest one goes as a whole.
 const PARTS: usize = 16;
@@ -97,13 +97,13 @@ pub struct KeptEvents {
     encoder: Encoder,
     full: VecDeque<FullPart>,
     /// Bytes of all full parts.
-    bytes: usize,
+    bytes: Size,
     /// Bytes that the part that is being filled began with: notes and the open sockets.
     base: usize,
     /// The first and the last time in the part that is being filled.
     span: Option<(Nanos, Nanos)>,
     /// Start of the interval in which events are counted, and their number.
-    interval: (Nanos, u64),
+    interval: (Nanos, Count),
     is_paused: bool,
 }
 
@@ -116,9 +116,9 @@ impl KeptEvents {
             limits,
             encoder,
             full: VecDeque::new(),
-            bytes: 0,
+            bytes: Size(0),
             span: None,
-            interval: (Nanos(0), 0),
+            interval: (Nanos(0), Count(0)),
             is_paused: false,
         }
     }
@@ -159,9 +159,8 @@ impl KeptEvents {
     /// True if the part that is being filled has its share of the bytes; or of the time, unless the open sockets were most of it.
     fn is_full(&self) -> bool {
         let news = self.encoder.bytes().len().saturating_sub(self.base);
-        let time = self.span.map_or(0, |(first, last)| (last - first).0);
-        news >= self.part_bytes()
-            || (news >= self.base && time.saturating_mul(PARTS as u64) >= self.limits.time.0)
+        let time = self.span.map_or(Nanos(0), |(first, last)| last - first);
+        news >= self.part_bytes() || (news >= self.base && time * PARTS as u64 >= self.limits.time)
     }
 
     /// Ends the part that is being filled, and returns all parts that are kept now.
@@ -182,19 +181,19 @@ impl KeptEvents {
 
     /// Counts an event, and decides at the end of an interval whether events are kept in the next one.
     fn count(&mut self, at: Nanos) {
-        self.interval.1.grow(1);
+        self.interval.1 += 1;
         let (began, events) = self.interval;
         let most = self.limits.rate.saturating_mul(RATE_INTERVAL.0) / 1_000_000_000;
         if events > most && !self.is_paused {
             self.is_paused = true;
             self.forget();
         }
-        if at.0.saturating_sub(began.0) < RATE_INTERVAL.0 {
+        if at - began < RATE_INTERVAL {
             return;
         }
         // Half of the rate begins it again, so that it does not begin and end all the time.
         let is_slow = events <= most / 2;
-        self.interval = (at, 0);
+        self.interval = (at, Count(0));
         if self.is_paused && is_slow {
             self.is_paused = false;
             self.forget();
@@ -204,7 +203,7 @@ impl KeptEvents {
     /// Forgets everything but the open sockets.
     fn forget(&mut self) {
         self.full.clear();
-        self.bytes = 0;
+        self.bytes = Size(0);
         self.restart();
     }
 
@@ -223,7 +222,7 @@ impl KeptEvents {
         if let Some((first, last)) = self.span {
             self.encoder.complete();
             let kept = KeptPart { bytes: self.encoder.bytes().into(), events: self.base };
-            self.bytes.grow(kept.bytes.len());
+            self.bytes += kept.bytes.len();
             self.full.push_back(FullPart { kept, first, last });
             self.forget_old(last);
         }
@@ -233,9 +232,9 @@ impl KeptEvents {
     fn forget_old(&mut self, now: Nanos) {
         let most = self.limits.bytes.saturating_sub(self.part_bytes());
         while let Some(oldest) = self.full.front()
-            && (self.bytes > most || oldest.last.0.saturating_add(self.limits.time.0) < now.0)
+            && (self.bytes > most || oldest.last + self.limits.time < now)
         {
-            self.bytes = self.bytes.saturating_sub(oldest.kept.bytes.len());
+            self.bytes -= oldest.kept.bytes.len();
             self.full.pop_front();
         }
     }

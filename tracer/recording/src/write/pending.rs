@@ -15,7 +15,7 @@ use super::shown::ShownPacket;
 use crate::message::MessageLeg;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
-use wirelap_events::{FlowId, FlowRange, MAX_LEGS, Nanos, Saturate};
+use wirelap_events::{Count, FlowId, FlowRange, MAX_LEGS, Nanos, Size};
 
 /// Bytes that are released at once.
 const CHUNK: usize = 1 << 20;
@@ -40,14 +40,14 @@ pub struct PendingLimits {
 struct PendingPacket {
     packet: ShownPacket,
     /// Offset of the packet's first byte among all bytes that ever came.
-    start: u64,
+    start: Count,
     /// Bytes of the flow that the packet carries, if they are known.
     carried: Option<FlowRange>,
 }
 
 impl PendingPacket {
-    fn end(&self) -> u64 {
-        self.start.saturating_add(self.packet.end.saturating_sub(self.packet.start) as u64)
+    fn end(&self) -> Count {
+        self.start + (self.packet.start..self.packet.end).len() as u64
     }
 }
 
@@ -68,21 +68,21 @@ pub struct PendingPackets {
     limits: PendingLimits,
     bytes: VecDeque<u8>,
     /// Offset of the first of the bytes among all that ever came.
-    base: u64,
+    base: Count,
     packets: VecDeque<PendingPacket>,
     /// Packets that were released.
-    passed: u64,
+    passed: Count,
     flows: FxHashMap<FlowId, PendingFlow>,
     /// Legs of all flows.
-    legs: usize,
+    legs: Size,
     /// Offsets at which files end.
-    ends: VecDeque<u64>,
+    ends: VecDeque<Count>,
     /// The newest time that came.
     now: Nanos,
     /// Bytes that were released.
     pub ready: Vec<u8>,
     /// Bytes that packets were given on top of their own.
-    pub added: u64,
+    pub added: Count,
     scratch: Scratch,
 }
 
@@ -92,15 +92,15 @@ impl PendingPackets {
         PendingPackets {
             limits,
             bytes: VecDeque::new(),
-            base: 0,
+            base: Count(0),
             packets: VecDeque::new(),
-            passed: 0,
+            passed: Count(0),
             flows: FxHashMap::default(),
-            legs: 0,
+            legs: Size(0),
             ends: VecDeque::new(),
             now: Nanos(0),
             ready: Vec::new(),
-            added: 0,
+            added: Count(0),
             scratch: Scratch::default(),
         }
     }
@@ -111,19 +111,19 @@ impl PendingPackets {
         let start = self.end();
         self.bytes.extend(blocks);
         if let Some(packet) = shown {
-            let start = start.saturating_add(packet.start as u64);
+            let start = start + packet.start as u64;
             self.packets.push_back(PendingPacket { packet, start, carried: None });
         }
     }
 
     /// The newest packet carries these bytes.
     pub fn carries(&mut self, carried: FlowRange) {
-        let number = self.passed.saturating_add(self.packets.len() as u64);
+        let number = self.passed + self.packets.len() as u64 - 1;
         if let Some(newest) = self.packets.back_mut()
             && newest.carried.is_none()
         {
             newest.carried = Some(carried);
-            self.flows.entry(carried.flow).or_default().packets.push_back(number.saturating_sub(1));
+            self.flows.entry(carried.flow).or_default().packets.push_back(number.0);
         }
     }
 
@@ -141,7 +141,7 @@ impl PendingPackets {
         for leg in legs.drain(..) {
             if let Some(flow) = self.flows.get_mut(&leg.range.flow) {
                 let is_new = flow.add(MessageLeg { frames, ..leg });
-                self.legs.grow(usize::from(is_new));
+                self.legs += usize::from(is_new);
             }
         }
     }
@@ -162,7 +162,7 @@ impl PendingPackets {
 
     /// The packet with this number, from 0, among all that ever came.
     fn packet(&self, number: u64) -> Option<&PendingPacket> {
-        self.packets.get(usize::try_from(number.checked_sub(self.passed)?).ok()?)
+        self.packets.get(usize::try_from(number.checked_sub(self.passed.0)?).ok()?)
     }
 
     /// Moves to `ready` what has waited long enough, or all; up to the end of a file at most.
@@ -193,32 +193,30 @@ impl PendingPackets {
 
     /// Bytes of memory that are in use; rings that have grown may keep twice of theirs.
     fn size(&self) -> usize {
-        self.bytes
-            .len()
-            .saturating_add(self.packets.len().saturating_mul(PACKET_BYTES))
-            .saturating_add(self.legs.saturating_mul(LEG_BYTES))
+        let packets = Size(PACKET_BYTES) * self.packets.len();
+        (packets + self.legs * LEG_BYTES + self.bytes.len()).0
     }
 
     /// The place behind the last byte that came.
-    fn end(&self) -> u64 {
-        self.base.saturating_add(self.bytes.len() as u64)
+    fn end(&self) -> Count {
+        self.base + self.bytes.len() as u64
     }
 
     /// Releases bytes as they are.
-    fn copy(&mut self, upto: u64) {
-        let count = usize::try_from(upto.saturating_sub(self.base)).unwrap_or(usize::MAX);
+    fn copy(&mut self, upto: Count) {
+        let count = usize::try_from((upto - self.base).0).unwrap_or(usize::MAX);
         let count = count.min(self.bytes.len());
         let (front, back) = self.bytes.as_slices();
         let of_front = count.min(front.len());
         self.ready.extend_from_slice(&front[..of_front]);
         self.ready.extend_from_slice(&back[..count.saturating_sub(of_front)]);
         self.bytes.drain(..count);
-        self.base.grow(count as u64);
+        self.base += count as u64;
     }
 
     fn release_packet(&mut self) {
         let Some(released) = self.packets.pop_front() else { return };
-        self.passed.grow(1);
+        self.passed += 1;
         let start = self.ready.len();
         self.copy(released.end());
         let Some(carried) = released.carried else { return };
@@ -227,7 +225,7 @@ impl PendingPackets {
             let legs = flow.in_packet(carried.range);
             let (ready, scratch) = (&mut self.ready, &mut self.scratch);
             let added = annotate(ready, start, released.packet, carried.range, legs, scratch);
-            self.added.grow(added);
+            self.added += added;
         }
         self.forget(carried.flow);
     }
@@ -236,7 +234,7 @@ impl PendingPackets {
     fn forget(&mut self, of: FlowId) {
         let Some(flow) = self.flows.get(&of) else { return };
         if flow.packets.is_empty() {
-            self.legs.shrink(flow.legs());
+            self.legs -= flow.legs();
             self.flows.remove(&of);
             return;
         }
@@ -247,7 +245,7 @@ impl PendingPackets {
         let carried = flow.packets.iter().filter_map(|&number| self.packet(number)?.carried);
         let start = carried.map(|carried| carried.range.start).min().unwrap_or_default();
         if let Some(flow) = self.flows.get_mut(&of) {
-            self.legs.shrink(flow.forget_before(start));
+            self.legs -= flow.forget_before(start);
         }
     }
 }

@@ -6,7 +6,7 @@ use super::pending::{PendingLimits, PendingPackets, ReleaseExtent};
 use crate::message::{MessageLeg, MessageSink};
 use crate::record::{Entry, Note};
 use std::path::{Path, PathBuf};
-use wirelap_events::{Event, FlowRange, IfIndex, Nanos, NetNs, Saturate};
+use wirelap_events::{Count, Event, FlowRange, IfIndex, Nanos, NetNs, Size};
 
 /// Bytes that are written at once.
 const CHUNK: usize = 256 << 10;
@@ -34,9 +34,9 @@ pub struct FileRecorder {
     rotation: Rotation,
     files: Files,
     /// Bytes of the file that is being filled: the one that is being written, or a later one.
-    filled: u64,
+    filled: Count,
     /// Bytes that were not written at once.
-    waiting: usize,
+    waiting: Size,
     /// The first and the last time in the file that is being filled.
     span: Option<(Nanos, Nanos)>,
     flushed: Nanos,
@@ -81,8 +81,8 @@ impl FileRecorder {
             is_packet_last: false,
             rotation,
             files: Files::create(store, path, rotation)?,
-            filled: 0,
-            waiting: 0,
+            filled: Count(0),
+            waiting: Size(0),
             span: None,
             flushed: Nanos(0),
             is_closed: false,
@@ -193,12 +193,12 @@ impl FileRecorder {
             self.encoder.complete();
         }
         self.move_to_pending(last);
-        if is_late || self.waiting.saturating_add(self.encoder.bytes().len()) >= CHUNK {
+        if is_late || self.waiting + self.encoder.bytes().len() >= CHUNK {
             self.flushed = last;
             self.flush(false);
         }
         let is_over = |is: u64, most: Option<u64>| most.is_some_and(|most| is >= most);
-        if is_over(self.filled, self.rotation.bytes)
+        if is_over(self.filled.0, self.rotation.bytes)
             || is_over((last - first).0, self.rotation.time.map(|time| time.0))
         {
             self.rotate();
@@ -215,7 +215,7 @@ impl FileRecorder {
             self.files.next();
         }
         self.encoder.restart();
-        self.filled = 0;
+        self.filled = Count(0);
         self.span = None;
     }
 
@@ -226,25 +226,25 @@ impl FileRecorder {
         self.is_packet_last |= shown.is_some();
         let bytes = self.encoder.bytes();
         pending.push(bytes, shown, now);
-        self.waiting.grow(bytes.len());
-        self.filled.grow(bytes.len() as u64);
+        self.waiting += bytes.len();
+        self.filled += bytes.len() as u64;
         self.encoder.clear();
     }
 
     /// Writes complete blocks: those that may go, or all.
     fn flush(&mut self, all: bool) {
         self.move_to_pending(Nanos(0));
-        self.waiting = 0;
+        self.waiting = Size(0);
         let Some(pending) = &mut self.pending else {
             let bytes = self.encoder.bytes();
-            self.filled.grow(bytes.len() as u64);
+            self.filled += bytes.len() as u64;
             self.files.write(bytes);
             return self.encoder.clear();
         };
         loop {
             let added = pending.added;
             let released = pending.release(all);
-            self.filled.grow(pending.added.saturating_sub(added));
+            self.filled += pending.added - added;
             self.files.write(&pending.ready);
             pending.ready.clear();
             match released {

@@ -12,7 +12,7 @@ use crate::pcapng::{BlockBuffer, BlockFields, BlockOption, block, option, sectio
 use crate::read::{Block, PacketPlace};
 use std::ops::Range;
 use std::path::Path;
-use wirelap_events::{FlowRange, Nanos, Saturate};
+use wirelap_events::{Count, FlowRange, Nanos, Size};
 
 /// Bytes that are written at once.
 const CHUNK: usize = 256 << 10;
@@ -28,13 +28,13 @@ pub struct Verbatim {
     /// A section has begun.
     has_section: bool,
     /// Blocks that Wireshark lists.
-    frames: u64,
+    frames: Count,
     /// The last block was a packet that can have options.
     is_packet_last: bool,
     /// Packets in blocks that have no options.
-    bare: u64,
+    bare: Count,
     /// Bytes that were not written at once.
-    waiting: usize,
+    waiting: Size,
     /// A block without some of its options.
     scratch: Vec<u8>,
 }
@@ -62,10 +62,10 @@ impl Verbatim {
             pending: PendingPackets::new(limits),
             files: Files::create(store, path, Rotation::default())?,
             has_section: false,
-            frames: 0,
+            frames: Count(0),
             is_packet_last: false,
-            bare: 0,
-            waiting: 0,
+            bare: Count(0),
+            waiting: Size(0),
             scratch: Vec::new(),
         })
     }
@@ -77,7 +77,7 @@ impl Verbatim {
 
     /// Number of packets that cannot report their messages: simple packet blocks have no options.
     pub fn bare(&self) -> u64 {
-        self.bare
+        self.bare.0
     }
 
     /// Takes the next block.
@@ -89,9 +89,9 @@ impl Verbatim {
             self.need_section();
         }
         self.is_packet_last = block.packet.is_some();
-        self.frames.grow(u64::from(is_listed(block.kind)));
-        self.bare.grow(u64::from(block.kind == block::SIMPLE));
-        self.waiting.grow(block.bytes.len());
+        self.frames += u64::from(is_listed(block.kind));
+        self.bare += u64::from(block.kind == block::SIMPLE);
+        self.waiting += block.bytes.len();
         match block.packet {
             Some(place) => self.packet(block, place),
             None if block.kind == block::SECTION => self.section(block),
@@ -128,7 +128,7 @@ impl Verbatim {
             end: bytes.len(),
             options: options.end,
             order: block.order,
-            frame: self.frames,
+            frame: self.frames.0,
             at: place.at,
             queue: None,
         };
@@ -156,7 +156,7 @@ impl Verbatim {
     }
 
     fn flush(&mut self, all: bool) {
-        self.waiting = 0;
+        self.waiting = Size(0);
         loop {
             let released = self.pending.release(all);
             self.files.write(&self.pending.ready);

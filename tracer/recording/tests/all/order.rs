@@ -1,7 +1,7 @@
 //! Packets that are in a file in another order than that of their times, and what a file says of packets that are missing.
 
 use crate::packets::{block, raw, section};
-use wirelap_events::{Body, LossCause, Nanos};
+use wirelap_events::{Body, Count, LossCause, Nanos};
 use wirelap_recording::{Disorder, Entry, Recording};
 
 const SECOND: u64 = 1_000_000_000;
@@ -58,7 +58,7 @@ fn what_is_near_its_place_gets_there() {
         shuffled.chunks_mut(chunk).for_each(<[_]>::reverse);
         let (all, disorder) = handed_out(&file(shuffled, false));
         assert!(all == expected, "chunks of {chunk}");
-        assert_eq!((disorder.too_late, disorder.steps), (0, 0));
+        assert_eq!([disorder.too_late, disorder.steps], [0, 0]);
         assert!(disorder.sorted > u64::from(MANY) / 2);
     }
 }
@@ -69,7 +69,7 @@ fn what_comes_far_too_late_is_counted() {
     let first = packets.remove(0);
     packets.push(first);
     let (all, disorder) = handed_out(&file(packets, false));
-    assert_eq!((all.len(), disorder.too_late), (MANY as usize, 1));
+    assert_eq!((all.len(), disorder.too_late.0), (MANY as usize, 1));
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn after_a_clock_was_set_back_times_go_on() {
             });
             assert!(all.iter().copied().eq(expected), "at {at}");
             let longest_step = Nanos(5 * SECOND - millisecond);
-            let only = Disorder { steps: 1, longest_step, ..Disorder::default() };
+            let only = Disorder { steps: Count(1), longest_step, ..Disorder::default() };
             assert_eq!(disorder, only);
         }
     }

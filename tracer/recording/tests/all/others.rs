@@ -2,7 +2,7 @@
 
 use crate::packets::{block, classic, raw, section};
 use crate::round_trip::{Held, encoder, read};
-use wirelap_events::{Body, Event, Nanos, Packet, PacketHook, Seq};
+use wirelap_events::{Body, Count, Event, Nanos, Packet, PacketHook, Seq};
 use wirelap_recording::{EncoderSettings, Entry, FileCounts, NotACapture, Problems, Recording};
 
 fn packets(bytes: &[u8]) -> (Vec<(Event<'static>, Vec<u8>)>, Problems, FileCounts) {
@@ -203,7 +203,7 @@ fn what_a_tunnel_carries_is_read() {
     for (name, outer, bytes) in cases {
         let len = u32::try_from(bytes.len()).unwrap();
         let (events, _, counts) = packets(&classic(&[bytes], 0xA1B2_C3D4, false, 101));
-        assert_eq!(counts, FileCounts { packets: 1, ..FileCounts::default() }, "{name}");
+        assert_eq!(counts, FileCounts { packets: Count(1), ..FileCounts::default() }, "{name}");
         let (event, payload) = &events[0];
         let packet = packet(event);
         assert_eq!((packet.flow.src.port(), packet.flow.dst.port()), (40_000, 1883), "{name}");
@@ -239,7 +239,7 @@ fn what_only_looks_like_a_tunnel_stays_as_it_is() {
     let (events, problems, counts) =
         packets(&classic(&[pptp, arp, cut, deep], 0xA1B2_C3D4, false, 101));
     assert!(events.is_empty() && problems.is_empty());
-    assert_eq!(counts, FileCounts { other: 3, cut: 1, ..FileCounts::default() });
+    assert_eq!(counts, FileCounts { other: Count(3), cut: Count(1), ..FileCounts::default() });
 }
 
 /// A packet of IPv4 in fragments of at most so many bytes of its datagram each.
@@ -319,7 +319,7 @@ fn a_datagram_in_fragments_is_one_packet() {
         let reversed: Vec<_> = parts.iter().rev().cloned().collect();
         for parts in [parts, reversed] {
             let (events, _, counts) = packets(&classic(&parts, 0xA1B2_C3D4, false, 101));
-            assert_eq!(counts, FileCounts { packets: 1, ..FileCounts::default() }, "{name}");
+            assert_eq!(counts, FileCounts { packets: Count(1), ..FileCounts::default() }, "{name}");
             let packet = packet(&events[0].0);
             assert_eq!((packet.flow.src.port(), packet.flow.dst.port()), (0xC001, 7), "{name}");
             assert_eq!((packet.payload_len, packet.wire_bytes as usize), (3_000, wire), "{name}");
@@ -329,7 +329,8 @@ fn a_datagram_in_fragments_is_one_packet() {
                 let mut rest = parts.clone();
                 rest.remove(missing);
                 let (events, _, counts) = packets(&between_others(&rest));
-                let expected = FileCounts { packets: 2, fragments: 1, ..FileCounts::default() };
+                let expected =
+                    FileCounts { packets: Count(2), fragments: Count(1), ..FileCounts::default() };
                 assert_eq!(counts, expected, "{name}");
                 assert!(matches!(events[2].0.body, Body::Lost(lost) if lost.count == 1), "{name}");
                 // At the end of a capture, the rest may come behind it.
@@ -382,11 +383,12 @@ fn packets_of_no_use_are_counted_by_what_they_are() {
     let all = [arp, with(9, 1), with(7, 1), cut, with(0, 0x45)];
     let (events, problems, counts) = packets(&classic(&all, 0xA1B2_C3D4, false, 1));
     assert_eq!(events.len(), 1);
-    let expected = FileCounts { packets: 1, other: 2, cut: 1, ..FileCounts::default() };
+    let expected =
+        FileCounts { packets: Count(1), other: Count(2), cut: Count(1), ..FileCounts::default() };
     assert_eq!(counts, expected);
     assert!(problems.is_empty());
     let (_, _, counts) = packets(&classic(&all, 0xA1B2_C3D4, false, 105));
-    assert_eq!(counts, FileCounts { unknown_link: 5, ..FileCounts::default() });
+    assert_eq!(counts, FileCounts { unknown_link: Count(5), ..FileCounts::default() });
 }
 
 #[test]

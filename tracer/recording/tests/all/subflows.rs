@@ -66,7 +66,7 @@ fn payloads(packets: &[Vec<u8>]) -> (Vec<(u16, u32, Vec<u8>)>, u64) {
             all.push((packet.flow.src.port(), seq, packet.payload.to_vec()));
         }
     }
-    (all, recording.counts().split_subflows)
+    (all, recording.counts().split_subflows.0)
 }
 
 const DATA: u64 = 0x0123_4567_FFFF_FFF0;

@@ -125,7 +125,7 @@ impl<T: PlaybackFrame> PlaybackFrames<T> {
         }
         self.bytes = weight(&merged);
         (self.kept, self.ends) = (merged, ends);
-        self.interval = Nanos(self.interval.0.saturating_mul(2));
+        self.interval = self.interval * 2;
         self.merges = self.merges.wrapping_add(1);
     }
 

@@ -114,12 +114,12 @@ impl Player {
 
     /// Moves forward by a fiftieth of the trace, at least by `least`.
     pub fn forward(&mut self, least: Nanos) {
-        self.seek(Nanos(self.position.0.saturating_add(self.step(least))));
+        self.seek(self.position + Nanos(self.step(least)));
     }
 
     /// Moves back by a fiftieth of the trace, at least by `least`.
     pub fn back(&mut self, least: Nanos) {
-        self.seek(Nanos(self.position.0.saturating_sub(self.step(least))));
+        self.seek(self.position - Nanos(self.step(least)));
     }
 
     fn step(&self, least: Nanos) -> u64 {

@@ -4,6 +4,7 @@ use super::words::{counted, exact, percent};
 use crate::grid::hang;
 use crate::{Environment, GroundTruth, RunResult, human};
 use wirelap_correlate::trust::WHOLE_TIME;
+use wirelap_events::Count;
 use wirelap_events::human::share;
 
 /// The section's heading and sentences; `None` if nothing was traced.
@@ -54,7 +55,7 @@ fn coverage(result: &RunResult) -> String {
     let messages = &result.messages;
     // With sampling, only deliveries inside the traced windows can be followed.
     let (whole, which) = if is_sampled(result) {
-        (messages.matched.saturating_add(messages.uncovered), " in the traced windows")
+        ((Count(messages.matched) + messages.uncovered).0, " in the traced windows")
     } else {
         (messages.delivered, "")
     };
@@ -140,7 +141,7 @@ fn doubts(result: &RunResult) -> Vec<String> {
 }
 
 fn wrong(truth: &GroundTruth) -> u64 {
-    truth.contradicted().saturating_add(truth.unknown)
+    (Count(truth.contradicted()) + truth.unknown).0
 }
 
 /// By which clock the times are, and how exact it is.

@@ -6,9 +6,9 @@ use crate::{
     SeenFrom,
 };
 use wirelap_correlate::trust::WHOLE_TIME;
-use wirelap_events::Nanos;
 use wirelap_events::human::column::cpu;
 use wirelap_events::human::{counted, exact};
+use wirelap_events::{Count, Nanos};
 
 /// For how long the user had muted a row.
 fn muted(muted: ReportedMuted) -> String {
@@ -122,7 +122,7 @@ pub fn trust_line(result: &RunResult) -> String {
 
 /// Messages of which the observation did not see all.
 fn cut(result: &RunResult) -> Option<String> {
-    let cut = result.messages.cut.saturating_add(result.messages.unfinished);
+    let cut = (Count(result.messages.cut) + result.messages.unfinished).0;
     let by = match result.muted {
         Some(_) => "cut by a pause",
         None if result.trust.window_share < WHOLE_TIME => "cut at a window's edge",
@@ -171,7 +171,7 @@ fn losses(result: &RunResult) -> String {
 }
 
 fn truth_part(truth: &GroundTruth) -> String {
-    match truth.contradicted().saturating_add(truth.unknown) {
+    match (Count(truth.contradicted()) + truth.unknown).0 {
         0 => format!("agrees with the workloads on all {} compared", truth.compared),
         _ => format!(
             "DISAGREES with the workloads: of {} compared, {} longer than publish → deliver (worst by {}), \

@@ -51,8 +51,9 @@ impl DrawnLanes {
         }
         let mut lane = DrawnLane::default();
         lane.take(from, to);
+        let place = self.0.len();
         self.0.push(lane);
-        Some(self.0.len().saturating_sub(1))
+        Some(place)
     }
 }
 

@@ -262,7 +262,7 @@ impl<W: Write> TraceWriter<W> {
             message: delivery.message.0,
             topic,
             payload_bytes: delivery.payload_len,
-            leg: index.saturating_add(1),
+            leg: wirelap_events::human::ordinal(index),
             leg_id: id,
             cause_ns,
             cpu_held_by: holder.map(|h| format!("{} ({})", h.comm.as_str(), h.task.tid.0)),

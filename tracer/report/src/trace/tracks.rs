@@ -222,7 +222,7 @@ impl Tracks {
             };
             let mut name = track.name(names);
             if lane > 0 {
-                name = format!("{name} [{}]", lane.saturating_add(1));
+                name = format!("{name} [{}]", wirelap_events::human::ordinal(lane));
             }
             out.name_lane(TrackLane { pid, tid }, &name, index)?;
         }

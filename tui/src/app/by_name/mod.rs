@@ -4,6 +4,7 @@ mod state;
 
 pub use state::ByName;
 
+use super::command::{last_place, step_to};
 use super::{Action, App, Motion, Overlay, ScreenCommand, ScreenRequest, View};
 use crossterm::event::KeyCode;
 use std::cmp::Reverse;
@@ -37,7 +38,7 @@ impl App {
 
     /// The position of the selected one of so many rows by name.
     pub fn breakdown_position(&self, rows: usize) -> usize {
-        self.by_name.selected.min(rows.saturating_sub(1))
+        self.by_name.selected.min(last_place(rows))
     }
 
     /// Carries out a command in the view of rows by name; `None` if it has no meaning of its own there.
@@ -74,17 +75,9 @@ impl App {
     }
 
     fn move_by_name(&mut self, motion: Motion) {
-        let last = self.breakdown_rows().len().saturating_sub(1);
-        let at = self.by_name.selected.min(last);
-        self.by_name.selected = match motion {
-            Motion::Down => at.saturating_add(1).min(last),
-            Motion::Up => at.saturating_sub(1),
-            Motion::PageDown => at.saturating_add(PAGE).min(last),
-            Motion::PageUp => at.saturating_sub(PAGE),
-            Motion::First => 0,
-            Motion::Last => last,
-            Motion::Left | Motion::Right => at,
-        };
+        let rows = self.breakdown_rows().len();
+        let at = self.by_name.selected.min(last_place(rows));
+        self.by_name.selected = motion.place(at, rows, PAGE);
     }
 
     /// Shows the view, and the list of what its rows can be told apart by if there are none.
@@ -110,17 +103,17 @@ impl App {
         mut chosen: Vec<Dimension>,
         key: KeyCode,
     ) -> Action {
-        let last = Dimension::ALL.len() - 1;
+        let count = Dimension::ALL.len();
         let at = match key {
             KeyCode::Esc | KeyCode::Char('q') => return Action::Redraw,
             KeyCode::Enter => return self.group_by(at, chosen),
-            KeyCode::Char('g') | KeyCode::Tab => (at + 1) % Dimension::ALL.len(),
-            KeyCode::Up | KeyCode::Char('k') => at.saturating_sub(1),
-            KeyCode::Down | KeyCode::Char('j') => at.saturating_add(1).min(last),
+            KeyCode::Char('g') | KeyCode::Tab => (at + 1) % count,
+            KeyCode::Up | KeyCode::Char('k') => step_to(at, -1, count),
+            KeyCode::Down | KeyCode::Char('j') => step_to(at, 1, count),
             KeyCode::Home => 0,
-            KeyCode::End | KeyCode::Char('G') => last,
+            KeyCode::End | KeyCode::Char('G') => count - 1,
             KeyCode::Char(' ') => {
-                toggle(&mut chosen, Dimension::ALL[at.min(last)]);
+                toggle(&mut chosen, Dimension::ALL[at.min(count - 1)]);
                 at
             }
             KeyCode::Char('d') => {

@@ -1,6 +1,6 @@
 //! The state of the comparison, and the baseline that it keeps.
 
-use super::super::command::Motion;
+use super::super::command::{Motion, last_place, step_to};
 use super::figure::FigureRow;
 use super::side::{ByteSum, SidePeriod};
 use crate::columns;
@@ -64,7 +64,7 @@ impl Comparing {
     /// Index among the other sides of the first one that is drawn.
     pub fn first(&self) -> usize {
         let others = self.compared.as_ref().map_or(0, |compared| compared.others.len());
-        self.first.min(others.saturating_sub(1))
+        self.first.min(last_place(others))
     }
 
     /// Draws the marked rows from the next one on; after the last one, from the first.
@@ -76,8 +76,8 @@ impl Comparing {
     /// Draws the marked rows from the next or the previous one on.
     pub fn go(&mut self, motion: Motion) {
         self.first = match motion {
-            Motion::Left => self.first().saturating_sub(1),
-            Motion::Right => self.first().saturating_add(1),
+            Motion::Left => step_to(self.first(), -1, usize::MAX),
+            Motion::Right => self.first() + 1,
             _ => self.first(),
         };
     }

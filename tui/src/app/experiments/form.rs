@@ -1,5 +1,6 @@
 //! The settings of one workload while they are entered.
 
+use super::super::command::step_to;
 use super::super::request::{ExperimentChoice, ExperimentSetting, ExperimentSettings};
 use crossterm::event::KeyCode;
 
@@ -47,12 +48,10 @@ impl Form {
 
     /// Selects another setting, or changes the selected one.
     pub fn on_key(&mut self, key: KeyCode) {
-        let last = self.fields.len().saturating_sub(1);
+        let step = |by| step_to(self.selected, by, self.fields.len());
         match key {
-            KeyCode::Down | KeyCode::Tab => {
-                self.selected = self.selected.saturating_add(1).min(last);
-            }
-            KeyCode::Up | KeyCode::BackTab => self.selected = self.selected.saturating_sub(1),
+            KeyCode::Down | KeyCode::Tab => self.selected = step(1),
+            KeyCode::Up | KeyCode::BackTab => self.selected = step(-1),
             _ => {
                 if let Some(field) = self.fields.get_mut(self.selected) {
                     change(field, key);

@@ -1,5 +1,6 @@
 //! The workloads that can be started, and what the user enters.
 
+use super::super::command::step_to;
 use super::super::request::{ExperimentChoice, Experiments};
 use super::form::Form;
 
@@ -40,7 +41,6 @@ impl ExperimentsPanel {
     }
 
     pub(super) fn select(&mut self, step: isize) {
-        let last = self.choices().len().saturating_sub(1);
-        self.selected = self.selected.saturating_add_signed(step).min(last);
+        self.selected = step_to(self.selected, step, self.choices().len());
     }
 }

@@ -4,6 +4,7 @@ mod view;
 
 pub use view::{List, MessagesView};
 
+use super::command::last_place;
 use super::{Action, App, MAX_SCROLL, Motion, ScreenCommand, ScreenRequest, View};
 use crate::{people, text, wireshark, words};
 use view::identity;
@@ -54,7 +55,7 @@ impl App {
     pub fn message_position(&self, listed: &[&KeptMessage]) -> usize {
         let selected = self.messages.selected;
         let found = listed.iter().position(|message| Some(identity(message)) == selected);
-        found.unwrap_or(self.messages.position).min(listed.len().saturating_sub(1))
+        found.unwrap_or(self.messages.position).min(last_place(listed.len()))
     }
 
     /// The name of a message's topic; `None` if it has none, or it is not known.
@@ -154,34 +155,24 @@ impl App {
     fn move_in_list(&mut self, motion: Motion) {
         let listed = self.listed();
         let at = self.message_position(&listed);
-        let to = match motion {
-            Motion::Up => at.saturating_sub(1),
-            Motion::Down => at.saturating_add(1),
-            Motion::PageUp => at.saturating_sub(PAGE),
-            Motion::PageDown => at.saturating_add(PAGE),
-            Motion::First => 0,
-            Motion::Last => usize::MAX,
-            Motion::Left | Motion::Right => return,
-        };
-        let to = to.min(listed.len().saturating_sub(1));
+        if matches!(motion, Motion::Left | Motion::Right) {
+            return;
+        }
+        let to = motion.place(at, listed.len(), PAGE);
         let selected = listed.get(to).map(|message| identity(message));
         (self.messages.selected, self.messages.position) = (selected, to);
     }
 
     fn move_in_message(&mut self, motion: Motion) {
-        let page = u16::try_from(PAGE).unwrap_or(u16::MAX);
-        let scroll = self.scroll;
-        self.scroll = match motion {
-            Motion::Up => scroll.saturating_sub(1),
-            Motion::Down => scroll.saturating_add(1),
-            Motion::PageUp => scroll.saturating_sub(page),
-            Motion::PageDown => scroll.saturating_add(page),
-            Motion::First => 0,
-            Motion::Last => MAX_SCROLL,
-            Motion::Left => return self.select_leg(-1, false),
-            Motion::Right => return self.select_leg(1, false),
+        match motion {
+            Motion::Left => self.select_leg(-1, false),
+            Motion::Right => self.select_leg(1, false),
+            up_or_down => {
+                let lines = usize::from(MAX_SCROLL) + 1;
+                self.scroll =
+                    crate::layout::count(up_or_down.place(self.scroll.into(), lines, PAGE));
+            }
         }
-        .min(MAX_SCROLL);
     }
 
     fn select_leg(&mut self, by: isize, wraps: bool) {

@@ -55,7 +55,7 @@ impl List {
 
     pub(super) fn next(self) -> List {
         let at = List::ALL.iter().position(|list| *list == self).unwrap_or_default();
-        List::ALL[at.saturating_add(1) % List::ALL.len()]
+        List::ALL[(at + 1) % List::ALL.len()]
     }
 }
 

@@ -24,7 +24,7 @@ const HOLDER: usize = 10;
 pub fn lines(app: &App, height: u16) -> u16 {
     match app.snapshot().slow.listed.len() {
         0 => 0,
-        listed => count(listed).saturating_add(2).min((height / 3).max(3)).min(height),
+        listed => count(listed + 2).min((height / 3).max(3)).min(height),
     }
 }
 
@@ -86,7 +86,7 @@ fn laid_out(width: usize, cells: &[String; 8], holder: &str) -> String {
     let places: &[String] = if width >= PLACES_FROM { places } else { &[] };
     let figures: usize = FIGURES.iter().map(|width| width + 1).sum();
     let used = 2 + figures + places.len() * (PLACE + 1) + 1 + HOLDER;
-    let name = (width.saturating_sub(used) / 2).saturating_sub(1).max(1);
+    let name = (text::columns_left(width, used) / 2).max(2) - 1;
     let mut line = format!(" {} {}", text::left(subscriber, name), text::left(topic, name));
     for (cell, width) in [when, behind, oldest].into_iter().zip(FIGURES) {
         line += " ";

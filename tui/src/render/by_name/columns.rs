@@ -1,5 +1,6 @@
 //! The choice of the figures that a row has room for.
 
+use crate::text;
 use wirelap_correlate::RowFigure;
 
 /// The least width of each of up to two names.
@@ -41,7 +42,7 @@ impl Columns {
     pub fn of(width: usize, names: usize, order: RowFigure) -> Columns {
         let names = names.max(1);
         let least = names * (if names > 2 { SHORT_NAME } else { NAME } + 1);
-        let mut left = width.saturating_sub(least);
+        let mut left = text::columns_left(width, least);
         let mut taken = Vec::new();
         let first = BY_IMPORTANCE.iter().filter(|figure| **figure == order);
         let others = BY_IMPORTANCE.iter().filter(|figure| **figure != order);
@@ -56,7 +57,7 @@ impl Columns {
         let figures: Vec<RowFigure> =
             IN_PLACE.into_iter().filter(|figure| taken.contains(figure)).collect();
         let used: usize = figures.iter().map(|&figure| self::width(figure) + 1).sum();
-        let name = (width.saturating_sub(used) / names).saturating_sub(1).max(1);
+        let name = (text::columns_left(width, used) / names).max(2) - 1;
         Columns { figures, name }
     }
 }

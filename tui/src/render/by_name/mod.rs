@@ -19,7 +19,7 @@ mod title;
 
 use super::panel;
 use crate::app::App;
-use crate::layout::{count, split_top};
+use crate::layout::{count, split_bottom, split_top};
 use crate::text;
 use crate::theme::Theme;
 use ratatui::Frame;
@@ -33,7 +33,7 @@ const NAMES: u16 = 3;
 /// Draws the view.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let behind = behind::lines(app, area.height);
-    let (area, below) = split_top(area, area.height.saturating_sub(behind));
+    let (area, below) = split_bottom(area, behind);
     behind::draw(frame, below, app, theme);
     let (title, body) = split_top(area, 1);
     let Some(shown) = app.breakdown() else {
@@ -47,7 +47,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     }
     let selected = app.breakdown_position(rows.len());
     let names = names(shown, rows.get(selected).copied(), body);
-    let (table, below) = split_top(body, body.height.saturating_sub(count(names.len())));
+    let (table, below) = split_bottom(body, count(names.len()));
     table::draw(frame, table, (shown, &rows, selected), app.breakdown_query().order, theme);
     let names = names.into_iter().map(|line| Line::styled(line, theme.dim())).collect();
     panel::lines(frame, below, names, 0);
@@ -59,7 +59,7 @@ fn names(shown: &Breakdown, row: Option<&BreakdownRow>, area: Rect) -> Vec<Strin
     let named = shown.by.iter().zip(&row.names);
     let named = named.map(|(by, name)| format!("{} {}", by.name(), table::name(name.as_deref())));
     let all = named.collect::<Vec<_>>().join(", ");
-    let width = usize::from(area.width).saturating_sub(2);
+    let width = text::columns_left(area.width, 2);
     let mut lines = cut(&all, width);
     if lines.len() > usize::from(NAMES) {
         lines.truncate(usize::from(NAMES));
@@ -101,7 +101,7 @@ fn cut(all: &str, width: usize) -> Vec<String> {
 fn sentences(frame: &mut Frame<'_>, area: Rect, sentences: &[String]) {
     let mut lines = vec![Line::default()];
     for sentence in sentences {
-        let parts = text::wrap(sentence, usize::from(area.width).saturating_sub(4));
+        let parts = text::wrap(sentence, text::columns_left(area.width, 4));
         lines.extend(parts.into_iter().map(|part| Line::raw(format!("  {part}"))));
     }
     panel::lines(frame, area, lines, 0);

@@ -1,7 +1,7 @@
 //! The table of rows by name, with the rest in its last line.
 
 use super::columns::{Columns, heading, width};
-use crate::layout::{split_top, window};
+use crate::layout::{split_bottom, split_top, window};
 use crate::render::panel;
 use crate::text;
 use crate::theme::Theme;
@@ -25,10 +25,10 @@ pub fn draw(
     theme: Theme,
 ) {
     let has_muted = rows.iter().any(|row| row.muted != MutedExtent::None);
-    let room = usize::from(area.width).saturating_sub(if has_muted { 2 + MUTED } else { 2 });
+    let room = text::columns_left(area.width, if has_muted { 2 + MUTED } else { 2 });
     let columns = Columns::of(room, shown.by.len(), order);
     let (head, body) = split_top(area, 1);
-    let (body, last) = split_top(body, body.height.saturating_sub(u16::from(has_rest(shown))));
+    let (body, last) = split_bottom(body, has_rest(shown).into());
     let mut spans = vec![Span::raw("  ")];
     for by in &shown.by {
         let title = by.name().to_uppercase();
@@ -49,7 +49,7 @@ pub fn draw(
     let lines = lines.map(|(at, row)| line(row, at == selected, &columns, theme));
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), body);
     if has_rest(shown) {
-        let names = columns.name.saturating_add(1).saturating_mul(shown.by.len());
+        let names = (columns.name + 1) * shown.by.len();
         let what = text::left(&rest(shown), names.saturating_sub(1));
         let line = format!("  {what} {}", figures(&shown.rest, &columns));
         frame.render_widget(Line::styled(line, theme.dim()), last);

@@ -55,7 +55,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
 }
 
 fn paragraph(sentence: &str, width: usize, style: Style) -> Vec<Line<'static>> {
-    let lines = text::wrap(sentence, width.saturating_sub(2)).into_iter();
+    let lines = text::wrap(sentence, text::columns_left(width, 2)).into_iter();
     lines.map(|line| Line::styled(format!(" {line}"), style)).collect()
 }
 
@@ -79,7 +79,7 @@ struct ComparePage<'a> {
 impl ComparePage<'_> {
     /// The sides that are drawn, as many as have room.
     fn shown(&self) -> &[(SidePeriod, Vec<FigureRow>)] {
-        let room = self.width.saturating_sub(NAME + VALUE);
+        let room = text::columns_left(self.width, NAME + VALUE);
         let fit = (room / (VALUE + DIFFERENCE + SURE)).max(1);
         let others = &self.compared.others;
         let first = self.app.comparing().first().min(others.len().saturating_sub(fit));
@@ -120,7 +120,8 @@ impl ComparePage<'_> {
         let period = plot::period(self.app, side.period);
         let messages = text::unbroken(&text::counted(side.messages(), "message"));
         let known = format!(": {period}, {messages}");
-        let room = self.width.saturating_sub(text::width(&known) + text::width(&side.what) + 7);
+        let room =
+            text::columns_left(self.width, text::width(&known) + text::width(&side.what) + 7);
         let name = text::truncate(&side.name, room.max(12));
         let parts = [side.what.as_str(), &name].into_iter().filter(|part| !part.is_empty());
         let parts = parts.collect::<Vec<_>>().join(", ");
@@ -129,7 +130,7 @@ impl ComparePage<'_> {
 
     /// Columns of how sure a difference is: those of a side alone reach to the edge.
     fn room_of_sure(&self) -> usize {
-        let rest = self.width.saturating_sub(NAME + 2 * VALUE + DIFFERENCE + 3);
+        let rest = text::columns_left(self.width, NAME + 2 * VALUE + DIFFERENCE + 3);
         if self.shown().len() == 1 { rest.max(SURE - 2) } else { SURE - 2 }
     }
 

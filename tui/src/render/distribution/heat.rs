@@ -43,7 +43,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, shown: &PlotData<'_>) {
     };
     let (width, times) = axis(shown.app, area);
     let columns = history.over_time(shown.group, (times.from, times.to), times.columns);
-    let lines = legend(shown, &columns, times, usize::from(area.width).saturating_sub(2));
+    let lines = legend(shown, &columns, times, text::columns_left(area.width, 2));
     let below = count(lines.len()) + 2;
     if width < 8 || area.height < bars + below + 2 {
         return;
@@ -64,7 +64,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, shown: &PlotData<'_>) {
 
 /// The width of the map in an area, and its axis, which ends at the right edge.
 fn axis(app: &App, area: Rect) -> (usize, TimeAxis) {
-    let width = usize::from(area.width.saturating_sub(GUTTER));
+    let width = text::columns_left(area.width, GUTTER.into());
     let history = app.history();
     let (begin, _) = history.extent(app.window());
     (width, TimeAxis::back_to(begin, history.latest().at, width))
@@ -74,7 +74,7 @@ fn axis(app: &App, area: Rect) -> (usize, TimeAxis) {
 pub fn column_at(app: &App, area: Rect, x: u16) -> Option<(Nanos, Nanos)> {
     let (width, times) = axis(app, area);
     let inside = usize::from(x.checked_sub(plot::inside(area).x)?);
-    let column = inside.checked_sub(width.saturating_sub(times.columns))?;
+    let column = inside.checked_sub(text::columns_left(width, times.columns))?;
     (column < times.columns).then(|| times.period(column))
 }
 
@@ -87,7 +87,7 @@ fn thicken(
 ) {
     let line = plot::inside(axis);
     for x in columns.filter_map(|column| u16::try_from(column).ok()) {
-        let Some(cell) = frame.buffer_mut().cell_mut((line.x.saturating_add(x), line.y)) else {
+        let Some(cell) = frame.buffer_mut().cell_mut((line.x + x, line.y)) else {
             return;
         };
         if cell.symbol() == "─" {

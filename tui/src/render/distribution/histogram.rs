@@ -28,7 +28,7 @@ const APART: usize = 9;
 
 /// Draws the bars, the axes and the marked percentiles.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, shown: &PlotData<'_>) {
-    let width = usize::from(area.width.saturating_sub(GUTTER + 1));
+    let width = text::columns_left(area.width, usize::from(GUTTER) + 1);
     if width < 8 || area.height < BELOW + 3 {
         return;
     }

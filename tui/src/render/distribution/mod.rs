@@ -43,7 +43,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let (title, rest) = split_top(area, 1);
     let all = has_room_for_all(area);
     panel::rule(frame, title, &self::title(app, group, all), theme);
-    let facts = facts(&shown, usize::from(area.width).saturating_sub(2));
+    let facts = facts(&shown, text::columns_left(area.width, 2));
     let (top, rest) = split_top(rest, count(facts.len()));
     panel::lines(frame, top, facts.into_iter().map(Line::raw).collect(), 0);
     if app.history().row(group.id, FigureWindow::SinceStart).is_none() {
@@ -64,8 +64,8 @@ pub fn column_at(app: &App, area: Rect, at: Position) -> Option<(Nanos, Nanos)> 
     let group = app.selected()?.id;
     let bins = bins(app, group);
     let shown = PlotData::new(app, group, &bins, app.theme());
-    let lines = facts(&shown, usize::from(area.width).saturating_sub(2)).len();
-    let (_, rest) = split_top(area, count(lines).saturating_add(1));
+    let lines = facts(&shown, text::columns_left(area.width, 2)).len();
+    let (_, rest) = split_top(area, count(lines + 1));
     let map = match app.distribution().plot() {
         _ if has_room_for_all(area) => split_top(rest, rest.height.div_ceil(2)).0,
         PlotKind::OverTime => rest,

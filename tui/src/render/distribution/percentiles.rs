@@ -65,9 +65,9 @@ fn series<'a>(shown: &PlotData<'a>) -> Vec<PercentileSeries<'a>> {
 /// Draws the plot, its axes and the names of the rows.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, shown: &PlotData<'_>) {
     let series = series(shown);
-    let names = names(&series, usize::from(area.width).saturating_sub(2));
+    let names = names(&series, text::columns_left(area.width, 2));
     let below = count(names.len()) + 2;
-    let width = usize::from(area.width.saturating_sub(GUTTER + 1));
+    let width = text::columns_left(area.width, usize::from(GUTTER) + 1);
     if width < 8 || area.height < below + 3 {
         return;
     }

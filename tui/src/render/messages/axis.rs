@@ -24,7 +24,7 @@ impl MessageAxis {
     pub fn cells(self, from: Nanos, to: Nanos) -> (u16, u16) {
         let last = self.columns.saturating_sub(1);
         let first = self.cell(from).min(last);
-        let end = self.cell(to).clamp(first.saturating_add(1), self.columns.max(1));
+        let end = self.cell(to).clamp(first + 1, self.columns.max(1));
         (first, end)
     }
 

@@ -45,7 +45,7 @@ pub fn lines(app: &App, message: &KeptMessage, width: u16, theme: Theme) -> Vec<
                 lines.push(page.bar(bar, axis_width(width, threads)))
             }
             waterfall::WaterfallLine::Note(note) => {
-                let room = usize::from(width).saturating_sub(INDENT + 1);
+                let room = text::columns_left(width, INDENT + 1);
                 let indented = |part| Line::styled(format!("{:INDENT$}{part}", ""), theme.dim());
                 lines.extend(text::wrap(note, room).into_iter().map(indented));
             }
@@ -87,7 +87,7 @@ impl BarsPage<'_> {
         let is_selected = self.is_open && bar.leg == self.app.message_leg();
         let mut spans = vec![
             panel::marker(is_selected, self.theme),
-            Span::raw(format!("{} ", bar.leg.saturating_add(1))),
+            Span::raw(format!("{} ", bar.leg + 1)),
             Span::styled(letter(look).to_string(), self.theme.segment(look)),
             Span::raw(format!(
                 " {} {}  ",

@@ -15,7 +15,7 @@ use wirelap_report::words;
 
 /// The facts, wrapped into `width` columns.
 pub fn lines(app: &App, message: &KeptMessage, width: u16, theme: Theme) -> Vec<Line<'static>> {
-    let width = usize::from(width).saturating_sub(1);
+    let width = text::columns_left(width, 1);
     let mut lines = Vec::new();
     let mut add = |label: &str, value: &str| lines.extend(fact(label, value, width, theme));
     if let Some(result) = result(app) {
@@ -31,7 +31,7 @@ pub fn lines(app: &App, message: &KeptMessage, width: u16, theme: Theme) -> Vec<
     }
     let legs = message.delivery.legs.len();
     for (index, of) in message.delivery.legs.iter().enumerate() {
-        let number = index.saturating_add(1);
+        let number = index + 1;
         let mark = if index == app.message_leg() && legs > 1 { " (selected)" } else { "" };
         add(&format!("leg {number}"), &format!("{}{mark}", of.flow));
         for (label, value) in leg::facts(app.snapshot(), &message.delivery, index) {
@@ -49,7 +49,7 @@ fn cause(message: &KeptMessage) -> Option<String> {
     let cause = message.cause?;
     let title = words::title_in(cause.kind, Some(cause.segment));
     let time = text::unbroken(&text::time(cause.time));
-    let leg = cause.leg.saturating_add(1);
+    let leg = cause.leg + 1;
     let segment = cause.segment.name();
     Some(format!("{title}: {time} more than a typical message of this row, in leg {leg} {segment}"))
 }

@@ -84,7 +84,7 @@ fn nothing(frame: &mut Frame<'_>, area: Rect, app: &App) {
             text::clean(filter)
         ),
     };
-    let lines = text::wrap(&sentence, usize::from(area.width).saturating_sub(4));
+    let lines = text::wrap(&sentence, text::columns_left(area.width, 4));
     let lines = lines.into_iter().map(|line| Line::raw(format!("  {line}")));
     let lines: Vec<_> = std::iter::once(Line::default()).chain(lines).collect();
     panel::lines(frame, area, lines, 0);
@@ -97,7 +97,7 @@ fn about(frame: &mut Frame<'_>, area: Rect, app: &App, message: &KeptMessage, th
     let mut lines = vec![Line::styled("─".repeat(usize::from(area.width)), theme.dim())];
     let words = text::wrap(
         &format!("{topic}{}", in_short(message, &result)),
-        usize::from(area.width).saturating_sub(3),
+        text::columns_left(area.width, 3),
     );
     lines.extend(words.into_iter().map(|line| Line::raw(format!("  {line}"))));
     if area.height > ABOUT {
@@ -117,7 +117,7 @@ struct Widths {
 impl Widths {
     fn of(width: u16) -> Widths {
         let fixed = 2 + SINCE + 1 + NUMBER + 1 + 7;
-        let mut left = usize::from(width).saturating_sub(fixed);
+        let mut left = text::columns_left(width, fixed);
         let mut take = |wanted: usize| {
             let taken = if left > wanted { wanted } else { 0 };
             left -= if taken > 0 { taken + 1 } else { 0 };
@@ -211,7 +211,7 @@ fn shares(message: &KeptMessage) -> Vec<SegmentStat> {
         let dwell = segments.iter().filter(|(segment, _)| *segment == Segment::BrokerDwell);
         let others = segments.iter().filter(|(segment, _)| *segment != Segment::BrokerDwell);
         let of = |(segment, time): (_, Nanos)| SegmentStat {
-            leg: u8::try_from(leg.saturating_add(1)).unwrap_or(u8::MAX),
+            leg: u8::try_from(leg + 1).unwrap_or(u8::MAX),
             segment,
             p50: time,
             p99: time,

@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::columns::Column;
 use crate::layout::{count, split_top, window};
+use crate::text;
 use ratatui::layout::Rect;
 use std::ops::Range;
 
@@ -39,7 +40,7 @@ impl TableParts {
             body,
             rows: window(app.rows().len(), app.position(), usize::from(body.height)),
             columns,
-            name_width: usize::from(area.width.saturating_sub(fixed + MARKER)),
+            name_width: text::columns_left(area.width, (fixed + MARKER).into()),
         }
     }
 

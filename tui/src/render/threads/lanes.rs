@@ -193,9 +193,10 @@ impl Lanes {
         if holder.held == Nanos(0) {
             return None;
         }
+        let index = self.holders.len();
         self.holders.push(LaneHolder { holder, waiter });
         let wait = hop.running - hop.woken;
-        (holder.held.0 >= wait.0 / 2).then_some(self.holders.len().saturating_sub(1))
+        (holder.held.0 >= wait.0 / 2).then_some(index)
     }
 
     /// The lane of the CPU that a thread had been switched to last at a time, or the thread's own.
@@ -211,8 +212,9 @@ impl Lanes {
             return known;
         }
         let (waited, off) = (Nanos(0), OffCpu::NONE);
+        let index = self.threads.len();
         self.threads.push(LaneThread { task, roles: Vec::new(), waited, off });
-        self.threads.len().saturating_sub(1)
+        index
     }
 
     /// Adds an interval, as far as it is on the time axis. A thread that runs for no time at all, as in a send call whose end is not seen,

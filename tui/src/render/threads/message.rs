@@ -25,7 +25,7 @@ pub fn write(page: &mut Page, app: &App, delivery: &Delivery, (at, of): (usize, 
     let took = text::time(lanes.to - lanes.from);
     let place = format!("slowest message {} of {of}", at + 1);
     page.heading(&format!("{place} (← →): {took}, sent {began} after the start"));
-    let columns = page.width.saturating_sub(LABEL + 2);
+    let columns = text::columns_left(page.width, LABEL + 2);
     if lanes.to == lanes.from || columns == 0 {
         return page.sentence("Its times are not known.");
     }
@@ -54,14 +54,14 @@ impl MessageTimeAxis {
             let column = into / u128::from((self.to - self.from).0.max(1));
             usize::try_from(column).unwrap_or(usize::MAX)
         };
-        let first = at(from).min(self.columns.saturating_sub(1));
+        let first = at(from).min(text::columns_left(self.columns, 1));
         first..at(to).clamp(first + 1, self.columns.max(first + 1))
     }
 
     /// The line below the lanes: both ends of the axis.
     fn labels(self) -> String {
         let end = text::time(self.to - self.from);
-        let room = self.columns.saturating_sub(text::width(&end));
+        let room = text::columns_left(self.columns, text::width(&end));
         format!(" {}{}{end}", " ".repeat(LABEL), text::left("0", room))
     }
 }

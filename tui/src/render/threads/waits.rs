@@ -28,7 +28,7 @@ pub fn write(page: &mut Page, group: &Group, app: &App) {
         let name = verdicts::name(holder.task, holder.comm);
         let what = format!("{name}, {}", text::counted(holder.waits, "wait"));
         if let Some(line) = page.lines.last_mut() {
-            line.push_span(text::truncate(&what, page.width.saturating_sub(BAR + 14)));
+            line.push_span(text::truncate(&what, text::columns_left(page.width, BAR + 14)));
         }
     }
     culprits(page, group);
@@ -82,7 +82,7 @@ fn pairs(page: &mut Page, group: &Group, app: &App) {
             let waited = all.entry((pid, holder.task.pid, holder.task.tid)).or_default();
             waited.comm = holder.comm;
             waited.held += holder.held;
-            waited.times = waited.times.saturating_add(1);
+            waited.times += 1;
         });
     }
     if all.is_empty() {

@@ -1,25 +1,9 @@
 //! Figures that messages add to the rows that the user asked for.
 
-use super::super::conversations::Conversations;
 use super::Context;
-use crate::breakdown::{ClientNames, Dimension, Introduction, MessageEnd, Owner, ReaderGroup};
+use crate::breakdown::{Dimension, Introduction, MessageEnd, Owner, ReaderGroup};
 use crate::ids::Direction;
-use crate::lag::Pair;
 use wirelap_events::{Delivery, FlowId, GroupId, Nanos, Pid, TopicId};
-use wirelap_protocols::Protocol;
-
-/// The group in which who gets messages in this direction reads.
-fn members_of(
-    direction: Direction,
-    conversations: &Conversations,
-    clients: &ClientNames,
-) -> Option<TopicId> {
-    let back = direction.back();
-    let address = || Some(conversations.flows().flow(back)?.key.src.ip());
-    let pid = conversations.sender_of(back);
-    let owner = pid.map(Owner::Process).or_else(|| address().map(Owner::Address))?;
-    clients.group(back.id(), owner)
-}
 
 impl Context<'_> {
     /// Takes in what ends said of themselves.
@@ -49,54 +33,6 @@ impl Context<'_> {
             }
         }
         self.conversations.found_mut().introduced = introduced;
-    }
-
-    /// Forgets who is behind on topics that another member of its group gets now.
-    pub(super) fn drop_handed_over(&mut self, now: Nanos) {
-        let (clients, conversations) = (&self.accounts.clients, &*self.conversations);
-        let group_of = |pair: &Pair| members_of(pair.direction, conversations, clients);
-        self.accounts.lag.drop_handed_over(now, group_of);
-    }
-
-    /// The group in which who gets messages in this direction reads.
-    pub(super) fn members_of(&self, direction: Direction) -> Option<TopicId> {
-        members_of(direction, self.conversations, &self.accounts.clients)
-    }
-
-    /// Looks who has missed messages that a broker sends at once to who is there.
-    pub(super) fn look_for_missing(&mut self, now: Nanos) {
-        let conversations = &*self.conversations;
-        let should_get_all = |pair: &Pair| {
-            let Some(conversation) = conversations.flows().get(pair.direction) else {
-                return false;
-            };
-            // Who publishes itself may not want its own messages.
-            let publishes = conversation.flow(pair.direction.back().side).messages.count > 0;
-            let is_told = |protocol: &dyn Protocol| {
-                protocol.hears_unsubscriptions() && !protocol.keeps_messages()
-            };
-            !publishes && conversation.protocol().is_some_and(is_told)
-        };
-        let reader_of = |pair: &Pair| conversations.receiver_of(pair.direction);
-        self.accounts.lag.look_for_missing(now, should_get_all, reader_of);
-    }
-
-    /// Notes who was behind at the last look and is gone by now, and who has come back.
-    pub(super) fn note_gone(&mut self) {
-        let (conversations, clients) = (&*self.conversations, &self.accounts.clients);
-        self.accounts.behind.note_gone(&self.accounts.lag, |behind| {
-            let conversation = conversations.flows().get(behind.direction);
-            if conversation.is_some_and(|conversation| !conversation.life.is_closed) {
-                return None;
-            }
-            conversations.closing_of((behind.direction, behind.pid))
-        });
-        self.accounts.behind.look_for_returned(&self.accounts.lag, |((flow, _), _)| {
-            // The other direction of the same conversation.
-            clients.of(FlowId(flow.0 ^ 1))
-        });
-        let group_of = |pair: &Pair| members_of(pair.direction, conversations, clients);
-        self.accounts.behind.look_for_taken_over(&self.accounts.lag, group_of);
     }
 
     /// A message begins in this direction, or turns out not to.

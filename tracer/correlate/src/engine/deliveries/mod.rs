@@ -9,6 +9,7 @@ mod found;
 mod hand_out;
 mod lag;
 mod new_leg;
+mod outstanding;
 mod overdue;
 mod partial;
 mod places;
@@ -16,6 +17,7 @@ mod prune;
 mod round_trips;
 mod settle;
 mod turn;
+mod under_way;
 mod unplaced;
 
 use super::accounts::Accounts;

@@ -1,9 +1,10 @@
 //! Messages that ought to have arrived by now: how many, where they are, and what those do that have them.
 
 use super::super::conversations::Conversations;
+use super::outstanding::{LiesUnread, Outstanding};
 use super::{Deliveries, Observed};
 use crate::flow::{Flow, FlowTable};
-use crate::join::{LegState, Message};
+use crate::join::LegState;
 use crate::limits::deliveries::{
     GOES_ON, LONGEST_REBALANCE, LONGEST_USUAL_WAY, OVERDUE_FACTOR, READER_MEMORY,
 };
@@ -14,16 +15,14 @@ use std::collections::BTreeMap;
 use wirelap_events::{GroupId, Nanos, Pid, Saturate, TaskId, Tid};
 
 /// A row's overdue messages at one process, in one place on one leg.
-type Key = (GroupId, Whereabouts, usize, Pid);
-
-/// Tells whether the bytes of a leg lie unread in a socket.
-type Lies = fn(&Deliveries, &Flow, &LegState, Observed<'_>) -> bool;
+type PlaceKey = (GroupId, Whereabouts, usize, Pid);
 
 impl Deliveries {
     /// The processes that have messages which ought to have arrived by `now`: what they do is worth a look
     /// ([`wirelap_events::Body::State`]).
     pub fn holding(&self, now: Nanos, seen: Observed<'_>) -> Vec<Pid> {
-        let all = self.late(now, Self::may_lie_unread, seen);
+        let all = self.late_by_place(now, Self::may_lie_unread, seen);
+        let all = named_places(all, now, seen);
         let mut pids: Vec<Pid> =
             all.iter().filter_map(|(_, overdue)| Some(overdue.process?.0.pid)).collect();
         pids.sort_unstable();
@@ -33,55 +32,42 @@ impl Deliveries {
 
     /// Messages that ought to have arrived by `now`, by row and place.
     pub fn overdue(&self, now: Nanos, seen: Observed<'_>) -> Vec<(GroupId, Overdue)> {
-        self.late(now, Self::lies_unread, seen)
+        named_places(self.late_by_place(now, Self::lies_unread, seen), now, seen)
     }
 
-    fn late(&self, now: Nanos, lies: Lies, seen: Observed<'_>) -> Vec<(GroupId, Overdue)> {
-        let mut found: BTreeMap<Key, (u64, Nanos)> = BTreeMap::new();
+    /// The number of messages that ought to have arrived by `now`, and since when the first of them was under way.
+    fn late_by_place(
+        &self,
+        now: Nanos,
+        lies_unread: LiesUnread,
+        seen: Observed<'_>,
+    ) -> BTreeMap<PlaceKey, (u64, Nanos)> {
+        let mut found = BTreeMap::new();
         let mut limits: FxHashMap<GroupId, Nanos> = FxHashMap::default();
-        for (message, leg) in self.messages.unfinished(now - LONGEST_USUAL_WAY) {
+        let flows = seen.conversations.flows();
+        for one in self.outstanding(now - LONGEST_USUAL_WAY, seen) {
+            let Outstanding { message, leg, .. } = one;
             let limit = *limits
                 .entry(message.facts.row)
                 .or_insert_with(|| late_after(message.facts.row, seen.rows));
-            let is_warmup = message.facts.stamp.is_some_and(|stamp| stamp.warmup);
-            let is_cut = seen.coverage.pauses().has_cut(message.at);
-            if message.at + limit > now || is_warmup || is_cut {
+            let is_late = message.at + limit <= now && !message.facts.is_warmup();
+            let Some(flow) = flows.flow(leg.direction).filter(|_| is_late) else { continue };
+            let Some(place) = self.place_of(&one, flow, lies_unread, seen) else { continue };
+            if place == Whereabouts::Broker && !is_expected(flow, leg, flows) {
                 continue;
             }
-            let Some((place, pid)) = self.whereabouts(message, leg, lies, seen) else {
-                continue;
-            };
-            let depth = self.messages.depth_of(leg);
-            let sum =
-                found.entry((message.facts.row, place, depth, pid)).or_insert((0, message.at));
+            let end = if place == Whereabouts::Network { leg.sender() } else { leg.receiver() };
+            let key = (
+                message.facts.row,
+                place,
+                self.messages.depth_of(leg),
+                end.pid.unwrap_or_default(),
+            );
+            let sum = found.entry(key).or_insert((0_u64, message.at));
             sum.0.grow(1);
             sum.1 = sum.1.min(message.at);
         }
-        let unread = found.keys().filter(|(_, place, ..)| *place == Whereabouts::BrokerQueue);
-        let readers = reading(unread.map(|&(.., pid)| pid).collect(), now, seen.conversations);
-        let all = found.into_iter().map(|((row, place, leg, pid), (messages, since))| {
-            let (place, pid) = match place {
-                Whereabouts::Broker => {
-                    unasked(row, since, seen.conversations).unwrap_or((place, pid))
-                }
-                Whereabouts::BrokerQueue if readers.contains(&pid) => {
-                    (Whereabouts::LeftUnread, pid)
-                }
-                _ => (place, pid),
-            };
-            let task = TaskId { pid, tid: Tid(pid.0) };
-            let named = || (task, seen.conversations.sockets().comm(pid).unwrap_or_default());
-            let overdue = Overdue {
-                messages,
-                oldest: now - since,
-                place,
-                leg: u8::try_from(leg).unwrap_or(u8::MAX),
-                process: (pid != Pid(0)).then(named),
-                activity: seen.host.states().of(pid, now),
-            };
-            (row, overdue)
-        });
-        all.collect()
+        found
     }
 
     /// Adds the messages of a row that a broker has read since their last reader left, and that are still waited for.
@@ -95,11 +81,10 @@ impl Deliveries {
         if seen.conversations.has_closed_none() {
             return;
         }
-        let late = self.messages.unfinished(now - LONGEST_USUAL_WAY);
-        for (message, leg) in late.chain(self.messages.kept_for_nobody()) {
-            let is_here = seen.rows.root(message.facts.row) == id && leg.was_read();
-            let is_cut = seen.coverage.pauses().has_cut(message.at);
-            if !is_here || is_cut || !self.messages.goes_on(message, leg) {
+        let late = self.outstanding(now - LONGEST_USUAL_WAY, seen);
+        for Outstanding { message, leg, goes_on } in late.chain(self.kept_for_nobody(seen)) {
+            let is_here = leg.was_read() && goes_on && seen.rows.root(message.facts.row) == id;
+            if !is_here || message.facts.is_warmup() {
                 continue;
             }
             let reader = row.readers.before(message.facts.subject, message.at);
@@ -109,40 +94,36 @@ impl Deliveries {
             }
         }
     }
+}
 
-    /// The place of a leg's message that has not arrived, and the process that has it, or is to send it on. `None` where
-    /// it is not known to be anywhere.
-    fn whereabouts(
-        &self,
-        message: &Message,
-        leg: &LegState,
-        lies: Lies,
-        seen: Observed<'_>,
-    ) -> Option<(Whereabouts, Pid)> {
-        let flow = seen.conversations.flows().flow(leg.direction)?;
-        let receiver = leg.receiver().pid.unwrap_or_default();
-        if leg.was_read() {
-            let goes_on = self.messages.goes_on(message, leg)
-                && is_expected(flow, leg, seen.conversations.flows());
-            return goes_on.then_some((Whereabouts::Broker, receiver));
-        }
-        if !lies(self, flow, leg, seen) {
-            return None;
-        }
-        let is_broker = self.messages.goes_on(message, leg);
-        let now = seen.coverage.now();
-        let is_throttled = flow
-            .reader_pauses
-            .throttles
-            .as_ref()
-            .is_some_and(|all| all.within(now, now + Nanos(1)) > Nanos(0));
-        Some(match (flow.marks.has_arrived(leg.extent), is_broker) {
-            (true, true) if is_throttled => (Whereabouts::Throttled, receiver),
-            (true, true) => (Whereabouts::BrokerQueue, receiver),
-            (true, false) => (Whereabouts::ReaderQueue, receiver),
-            (false, _) => (Whereabouts::Network, leg.sender().pid.unwrap_or_default()),
-        })
-    }
+/// Overdue messages with the process that has them and what that does, by row.
+fn named_places(
+    found: BTreeMap<PlaceKey, (u64, Nanos)>,
+    now: Nanos,
+    seen: Observed<'_>,
+) -> Vec<(GroupId, Overdue)> {
+    let conversations = seen.conversations;
+    let unread = found.keys().filter(|(_, place, ..)| *place == Whereabouts::BrokerQueue);
+    let readers = reading(unread.map(|&(.., pid)| pid).collect(), now, conversations);
+    let all = found.into_iter().map(|((row, place, leg, pid), (messages, since))| {
+        let (place, pid) = match place {
+            Whereabouts::Broker => unasked(row, since, conversations).unwrap_or((place, pid)),
+            Whereabouts::BrokerQueue if readers.contains(&pid) => (Whereabouts::LeftUnread, pid),
+            _ => (place, pid),
+        };
+        let task = TaskId { pid, tid: Tid(pid.0) };
+        let named = || (task, conversations.sockets().comm(pid).unwrap_or_default());
+        let overdue = Overdue {
+            messages,
+            oldest: now - since,
+            place,
+            leg: u8::try_from(leg).unwrap_or(u8::MAX),
+            process: (pid != Pid(0)).then(named),
+            activity: seen.host.states().of(pid, now),
+        };
+        (row, overdue)
+    });
+    all.collect()
 }
 
 /// The age from which a message of a row is overdue.

@@ -7,7 +7,8 @@ use crate::flow::{ClientOf, GoneServer};
 use crate::limits::network::LEAST_STUCK;
 use crate::rows::{ProcessRole, Row};
 use crate::why::{
-    DropPlace, Evidence, Losses, MissedBy, ServerGone, Setting, StuckConnection, Throttled,
+    DropPlace, Evidence, Losses, MissedBy, MostLeft, ServerGone, Setting, StuckConnection,
+    Throttled,
 };
 use wirelap_events::{DroppedPacket, GroupId, Nanos, NetNs, Pid, Tid};
 use wirelap_protocols::MessageRouting;
@@ -57,33 +58,13 @@ impl Picture<'_> {
             ..evidence.losses
         };
         self.deliveries.count_abandoned((id, row), &mut evidence.losses, now, self.seen);
-        let conversations = self.seen.conversations;
-        let left = self.accounts.behind.left();
-        left.filter(|left| self.accounts.rows.root(left.group) == id).for_each(|left| {
-            // That the broker was gone may have turned out since.
-            let closing = conversations.closing_of((left.direction, left.closed.pid));
-            let closed = closing.unwrap_or(left.closed);
-            evidence.losses.left_behind.count(left.lag, closed);
-        });
-        let missing = self.accounts.lag.missing();
-        let since = self.seen.coverage.since();
-        missing.filter(|one| self.accounts.rows.root(one.group) == id).for_each(|one| {
-            let topic = one.topic.and_then(|topic| self.seen.conversations.topic(topic));
-            evidence.missed.count(MissedBy {
-                pid: one.pid,
-                topic: topic.map(|name| String::from_utf8_lossy(name).into_owned()),
-                messages: one.messages,
-                whole: one.whole,
-                from: one.since - since.unwrap_or(one.since),
-                others_got: one.others_got,
-            });
-        });
+        self.add_shortfalls(id, &mut evidence);
         self.lose_servers((id, row), &mut evidence, now);
         evidence.stuck = self.stuck(id, now);
         let threads: Vec<Tid> = evidence.tasks().map(|task| task.tid).collect();
         let losses = &evidence.losses;
         let full = losses.full_sockets.all().map(|(pid, _)| pid);
-        let left = losses.left_behind.most.and_then(|most| most.pid);
+        let left = losses.left_behind.most.and_then(|most| most.closed.pid);
         let missed = evidence.missed.most.as_ref().and_then(|most| most.pid);
         let named = row
             .roles
@@ -115,6 +96,30 @@ impl Picture<'_> {
             throttled: self.throttled(row, now),
         };
         evidence
+    }
+
+    /// Adds what subscribers of the row have missed, and what they had not got when their connections were closed.
+    fn add_shortfalls(&self, id: GroupId, evidence: &mut Evidence) {
+        let conversations = self.seen.conversations;
+        let since = self.seen.coverage.since();
+        let lost = self.accounts.shortfalls.lost().into_iter();
+        for one in lost.filter(|one| self.accounts.rows.root(one.group) == id) {
+            if let Some((lag, closed)) = one.left_behind() {
+                // That the broker was gone may have turned out since.
+                let closing = conversations.closing_of((one.subscriber.direction, closed.pid));
+                let closed = closing.unwrap_or(closed);
+                evidence.losses.left_behind.count(MostLeft { lag, closed });
+            }
+            if let Some(count) = one.missed {
+                let topic = one.topic.and_then(|topic| conversations.topic(topic));
+                evidence.missed.count(MissedBy {
+                    pid: one.subscriber.pid,
+                    topic: topic.map(|name| String::from_utf8_lossy(name).into_owned()),
+                    from: count.since - since.unwrap_or(count.since),
+                    count,
+                });
+            }
+        }
     }
 
     /// The row's connections whose bytes do not arrive.

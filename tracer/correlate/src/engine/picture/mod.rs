@@ -4,8 +4,8 @@ mod apart;
 mod breakdown;
 mod build;
 mod evidence;
-mod lag;
 mod notes;
+mod slow;
 mod unattributed;
 
 pub use build::broker_of;

@@ -115,14 +115,13 @@ fn came_too_late(evidence: &Evidence, messages: u64) -> [Clause; 2] {
 /// where it is known that they are lost.
 fn missed(evidence: &Evidence, is_lost: bool) -> Option<Clause> {
     let missed = &evidence.missed;
-    let most = missed.most.clone().filter(|most| most.others_got || is_lost)?;
-    let surely = evidence.losses.surely(most.messages);
-    if surely.saturating_mul(TOLERATED_LOSS) <= most.whole {
+    let most = missed.most.clone().filter(|most| most.count.others_got || is_lost)?;
+    let surely = evidence.losses.surely(most.count.messages);
+    if surely.saturating_mul(TOLERATED_LOSS) <= most.count.whole {
         return None;
     }
     let name = most.pid.and_then(|pid| evidence.setting.names.get(&pid).copied());
-    let others = (missed.times.saturating_sub(1), missed.messages.saturating_sub(most.messages));
-    Some(Clause::Missed { most, name, others })
+    Some(Clause::Missed { most, name, others: missed.others() })
 }
 
 /// The clause for messages that subscribers had not got when their connections were closed.
@@ -133,9 +132,8 @@ fn left_behind(evidence: &Evidence) -> Option<Clause> {
     if surely.saturating_mul(TOLERATED_LOSS) <= evidence.losses.sent {
         return None;
     }
-    let name = most.pid.and_then(|pid| evidence.setting.names.get(&pid).copied());
-    let others = (left.times.saturating_sub(1), left.messages.saturating_sub(most.messages));
-    Some(Clause::LeftBehind { most, name, others })
+    let name = most.closed.pid.and_then(|pid| evidence.setting.names.get(&pid).copied());
+    Some(Clause::LeftBehind { most, name, others: left.others() })
 }
 
 /// True if those who were behind when their connections were closed meant to go, or get the rest when they come back.

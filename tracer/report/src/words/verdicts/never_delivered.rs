@@ -2,6 +2,7 @@
 
 use super::super::phrases::{counted, messages, own_remedies};
 use super::VerdictWords;
+use crate::slow::HeldUpBy;
 use wirelap_correlate::{Clause, ClosedBy, Departure, MissedBy, MostLeft};
 use wirelap_events::{Comm, Pid};
 
@@ -119,43 +120,45 @@ fn reader_left(
 }
 
 /// The messages that one subscriber did not get, while it got those before and after.
-fn missed(most: &MissedBy, name: Option<Comm>, (times, others): (u64, u64)) -> String {
+fn missed(most: &MissedBy, name: Option<Comm>, others: (u64, u64)) -> String {
     let whom = named(most.pid.map(|pid| (pid, name)));
     let topic = most.topic.as_ref().map_or(String::new(), |topic| format!(" of {topic}"));
-    let others_got = if most.others_got { "; others got them" } else { "" };
-    let others = match times {
-        0 => String::new(),
-        1 => format!("; {} more another time", messages(others)),
-        _ => format!("; {} more, {times} other times", messages(others)),
-    };
+    let others_got = if most.count.others_got { "; others got them" } else { "" };
     format!(
-        "{} of {}{topic} were not passed on to {whom}, which got those before and after, the first of them after {}{others_got}{others}",
-        most.messages,
-        messages(most.whole),
-        most.from
+        "{} of {}{topic} were not passed on to {whom}, which got those before and after, the first of them after {}{others_got}{}",
+        most.count.messages,
+        messages(most.count.whole),
+        most.from,
+        other_times(others)
     )
 }
 
 /// The messages that a subscriber had not got when its connection was closed.
-fn left_behind(most: &MostLeft, name: Option<Comm>, (times, others): (u64, u64)) -> String {
-    let whom = named(most.pid.map(|pid| (pid, name)));
-    let how = match (most.by, most.is_abrupt) {
+fn left_behind(most: &MostLeft, name: Option<Comm>, others: (u64, u64)) -> String {
+    let MostLeft { lag, closed } = most;
+    let whom = named(closed.pid.map(|pid| (pid, name)));
+    let how = match (closed.by, closed.is_abrupt) {
         (ClosedBy::EndOfServer, _) => "the broker was gone, and its connection with it",
         (ClosedBy::Server, _) => "the broker closed its connection",
         (ClosedBy::Reader, true) => "its connection ended without the protocol's farewell",
         (ClosedBy::Reader, false) => "it closed its connection",
     };
-    let others = match times {
+    format!(
+        "{} had not been delivered to {whom} when {how}, the oldest for {}, held up by the {}{}",
+        messages(lag.messages()),
+        lag.oldest,
+        HeldUpBy::from(lag.holder).name(),
+        other_times(others)
+    )
+}
+
+/// Messages that were not got at other times, after those that are told.
+fn other_times((times, others): (u64, u64)) -> String {
+    match times {
         0 => String::new(),
         1 => format!("; {} more another time", messages(others)),
         _ => format!("; {} more, {times} other times", messages(others)),
-    };
-    format!(
-        "{} had not been delivered to {whom} when {how}, the oldest for {}, held up by the {}{others}",
-        messages(most.messages),
-        most.oldest,
-        most.holder.name()
-    )
+    }
 }
 
 /// The name and process of a subscriber that is gone.

@@ -10,20 +10,20 @@
 //! of which another subscriber gets only a part, or got until it left, unless that one is known to be of a group.
 
 use crate::breakdown::ReaderGroup;
-use wirelap_events::{GroupId, Nanos, Pid, Saturate, TopicId};
+use wirelap_events::{Nanos, Saturate};
 
 /// So many messages in a row show that a subscriber is there for all of them.
-const WHOLE: u8 = 30;
+const MIN_RUN: u8 = 30;
 
 /// Messages of several publishers may overtake each other by so much.
-const SETTLED: Nanos = Nanos::from_millis(1_000);
+const MAX_OVERTAKING: Nanos = Nanos::from_millis(1_000);
 
 /// One in so many messages may be missing of a subscriber that gets all.
-const FEW: u64 = 100;
+const ONE_MISSED_OF: u64 = 100;
 
 /// Messages that one subscriber got of a topic since it got all of them, and those that it missed.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Missed {
+pub struct Gaps {
     /// Messages up to this number were published before it was there.
     from: u64,
     /// Messages in a row, until they are enough.
@@ -39,20 +39,33 @@ pub struct Missed {
     since: Option<Nanos>,
 }
 
-impl Missed {
+/// Messages of a topic that a subscriber has missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GapCount {
+    /// Number of messages that the subscriber has missed.
+    pub messages: u64,
+    /// Number of messages since it got all, those included.
+    pub whole: u64,
+    /// Time at which the first was found to be missing.
+    pub since: Nanos,
+    /// True if another subscriber got them.
+    pub others_got: bool,
+}
+
+impl Gaps {
     /// Counts for a subscriber that gets the messages after this number.
-    pub fn after(from: u64) -> Missed {
-        Missed { from, ..Missed::default() }
+    pub fn after(from: u64) -> Gaps {
+        Gaps { from, ..Gaps::default() }
     }
 
     /// Message `number` comes after `last`, the newest so far.
     pub fn got(&mut self, last: u64, number: u64, at: Nanos) {
-        if self.run < WHOLE {
+        if self.run < MIN_RUN {
             let is_next = number == last.saturating_add(1);
             self.run = if is_next { self.run.saturating_add(1) } else { 0 };
             return;
         }
-        if at >= self.mark + SETTLED {
+        if at >= self.mark + MAX_OVERTAKING {
             self.settled.grow(self.before);
             self.before = std::mem::take(&mut self.recent);
             self.mark = at;
@@ -75,7 +88,7 @@ impl Missed {
 
     /// The number of the message was taken for the next one, which shows nothing of who may get a share.
     pub fn guessed(&mut self) {
-        if self.run < WHOLE {
+        if self.run < MIN_RUN {
             self.run = 0;
         }
     }
@@ -96,51 +109,59 @@ impl Missed {
 
     /// Messages that it did not get, and that will not come any more.
     pub fn count(&self, now: Nanos) -> u64 {
-        let before = if now >= self.mark + SETTLED { self.before } else { 0 };
-        let recent = if now >= self.mark + SETTLED + SETTLED { self.recent } else { 0 };
+        let before = if now >= self.mark + MAX_OVERTAKING { self.before } else { 0 };
+        let recent =
+            if now >= self.mark + MAX_OVERTAKING + MAX_OVERTAKING { self.recent } else { 0 };
         self.settled.saturating_add(before).saturating_add(recent)
     }
 
     /// True if the subscriber got all messages, but for a few.
-    pub fn gets_all(&self, now: Nanos) -> bool {
-        self.run >= WHOLE && self.count(now).saturating_mul(FEW) <= self.got
+    fn gets_all(&self, now: Nanos) -> bool {
+        self.run >= MIN_RUN && self.count(now).saturating_mul(ONE_MISSED_OF) <= self.got
     }
 
     /// True if the subscriber is known to be in a group.
-    pub fn is_in_group(&self) -> bool {
+    fn is_in_group(&self) -> bool {
         matches!(self.group, ReaderGroup::Named(_))
     }
 
     /// True if the subscriber once got so many messages in a row that it is there for all, and has missed
     /// some since.
     pub fn has_missed(&self, now: Nanos) -> bool {
-        self.run >= WHOLE && self.count(now) > 0
-    }
-
-    /// Number of messages that the subscriber got since it got all, and the time at which the first
-    /// was found to be missing.
-    pub fn so_far(&self) -> (u64, Option<Nanos>) {
-        (self.got, self.since)
+        self.run >= MIN_RUN && self.count(now) > 0
     }
 
     /// True if the subscriber may be one of a group, each member of which gets a share.
     pub fn may_share(&self, now: Nanos) -> bool {
         !self.is_in_group() && !self.gets_all(now)
     }
-}
 
-/// A subscriber, and the messages of a topic that it did not get.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Missing {
-    pub group: GroupId,
-    pub topic: Option<TopicId>,
-    /// The subscriber's process; `None` if it is not known.
-    pub pid: Option<Pid>,
-    /// Number of messages that the subscriber has missed, of `whole`.
-    pub messages: u64,
-    pub whole: u64,
-    /// Time at which the first was found to be missing.
-    pub since: Nanos,
-    /// Another subscriber got them.
-    pub others_got: bool,
+    /// Counts the messages that the subscriber has missed of a topic that the `others` get, too; `None` if it is in a group, or if the
+    /// comparison proves nothing.
+    pub fn missed_beside<'o>(
+        &self,
+        others: impl Iterator<Item = &'o Gaps>,
+        now: Nanos,
+    ) -> Option<GapCount> {
+        if self.is_in_group() {
+            return None;
+        }
+        // What nobody got may be on its way to the broker.
+        let mut nobodys = None::<u64>;
+        for other in others.filter(|other| !other.is_in_group()) {
+            if !other.gets_all(now) {
+                return None;
+            }
+            let count = other.count(now);
+            nobodys = Some(nobodys.map_or(count, |known| known.min(count)));
+        }
+        let count = self.count(now);
+        let messages = count.saturating_sub(nobodys.unwrap_or_default());
+        (messages > 0).then_some(GapCount {
+            messages,
+            whole: self.got.saturating_add(count),
+            since: self.since.unwrap_or(now),
+            others_got: nobodys.is_some(),
+        })
+    }
 }

@@ -1,0 +1,260 @@
+//! The messages that each subscriber has not got: how many, where they are, and what holds them up.
+//!
+//! ```text
+//! published   1 2 3 4 5 6 7 8 9
+//! subscriber  1 2                   it has read these
+//!                 3 4               unread: they lie in its socket
+//!                     5             in the network
+//!                       6 7         unsent: the broker has them
+//!                           8 9     not at the broker yet, which can send them to nobody
+//! ```
+
+use super::outstanding::{Outstanding, is_throttled};
+use super::{Deliveries, Observed};
+use crate::flow::Flow;
+use crate::ids::Direction;
+use crate::lag::{Lag, LagHolder, LagTable, Pair, PairKey, TopicKey};
+use crate::limits::deliveries::LONGEST_USUAL_WAY;
+use crate::marks::Marks;
+use crate::why::Whereabouts;
+use rustc_hash::FxHashMap;
+use wirelap_events::{GroupId, Nanos, Saturate, TopicId};
+
+/// The shortest time for which messages are somewhere before that place holds them up.
+const HELD: Nanos = Nanos::from_millis(200);
+
+/// Messages that were sent and are not known to be read, by whom they are for.
+#[derive(Default)]
+pub struct UnderWay {
+    to_subscribers: FxHashMap<PairKey, SentMessages>,
+    to_brokers: FxHashMap<TopicKey, NotAtBroker>,
+}
+
+/// A subscriber that is behind on a topic, and by how much.
+pub struct FoundLag {
+    pub key: PairKey,
+    pub direction: Direction,
+    pub group: GroupId,
+    pub topic: Option<TopicId>,
+    pub lag: Lag,
+}
+
+/// Messages of a topic that were sent to a subscriber.
+#[derive(Clone, Copy)]
+struct SentMessages {
+    direction: Direction,
+    group: GroupId,
+    topic: Option<TopicId>,
+    in_network: Pile,
+    unread: Pile,
+}
+
+/// Messages of a topic that were sent to a broker and are not there yet.
+#[derive(Clone, Copy, Default)]
+struct NotAtBroker {
+    messages: u64,
+    /// The broker reads nothing more of some publisher, as it lacks memory or disk.
+    is_throttled: bool,
+}
+
+/// Messages that are in one place.
+#[derive(Clone, Copy, Default)]
+struct Pile {
+    messages: u64,
+    /// Time at which the oldest of them was published.
+    published: Option<Nanos>,
+    /// Time at which the first of them was sent there.
+    sent: Option<Nanos>,
+}
+
+impl Pile {
+    fn add(&mut self, published: Nanos, sent: Nanos) {
+        self.messages.grow(1);
+        self.published = Some(self.published.map_or(published, |known| known.min(published)));
+        self.sent = Some(self.sent.map_or(sent, |known| known.min(sent)));
+    }
+
+    /// True if they have been there for [`HELD`].
+    fn is_held(&self, now: Nanos) -> bool {
+        self.sent.is_some_and(|sent| sent + HELD <= now)
+    }
+}
+
+impl Deliveries {
+    /// The messages that were sent to brokers and to subscribers, and were not read.
+    pub(super) fn under_way(&self, seen: Observed<'_>) -> UnderWay {
+        let mut sums = UnderWay::default();
+        let now = seen.coverage.now();
+        for one in self.outstanding(now, seen) {
+            let Outstanding { message, leg, goes_on } = one;
+            let is_counted =
+                if goes_on { message.number.is_some() } else { !message.facts.is_warmup() };
+            let Some(flow) = seen.conversations.flows().flow(leg.direction) else { continue };
+            if !is_counted || leg.was_read() && !goes_on {
+                continue;
+            }
+            let place = self
+                .place_of(&one, flow, Deliveries::lies_unread, seen)
+                .or_else(|| self.is_leaving_host(flow, leg).then_some(Whereabouts::Network));
+            let group = || seen.rows.root(message.facts.row);
+            if goes_on {
+                // A broker may keep what it has read before it notices that it lacks memory.
+                let is_throttled = is_throttled(flow, now);
+                let is_there = place.is_none_or(|place| place == Whereabouts::Broker);
+                if is_throttled || !is_there {
+                    let sum = sums.to_brokers.entry((group(), message.facts.subject)).or_default();
+                    sum.is_throttled |= is_throttled;
+                    sum.messages.grow(u64::from(!is_there));
+                }
+            } else if let Some(place) = place {
+                let key = (leg.way().id(), message.facts.subject);
+                let sum = sums.to_subscribers.entry(key).or_insert_with(|| SentMessages {
+                    direction: leg.direction,
+                    group: group(),
+                    topic: message.facts.topic,
+                    in_network: Pile::default(),
+                    unread: Pile::default(),
+                });
+                let is_unread = place == Whereabouts::ReaderQueue;
+                let pile = if is_unread { &mut sum.unread } else { &mut sum.in_network };
+                pile.add(message.at, leg.at);
+            }
+        }
+        sums
+    }
+}
+
+impl UnderWay {
+    /// The subscribers that are behind, and by how much.
+    pub fn find_lags(&self, table: &LagTable, seen: Observed<'_>) -> Vec<FoundLag> {
+        let without_pair = self.to_subscribers.keys().filter(|key| table.pair(**key).is_none());
+        let without_pair = without_pair.map(|&key| (key, None));
+        let all = table.pairs().map(|(key, pair)| (key, Some(pair))).chain(without_pair);
+        all.filter_map(|(key, pair)| self.lag_of((key, pair), table, seen)).collect()
+    }
+
+    /// By how much a subscriber is behind on a topic; `None` if it is not, or if what it lacks is on its way again.
+    fn lag_of(
+        &self,
+        (key, pair): (PairKey, Option<&Pair>),
+        table: &LagTable,
+        seen: Observed<'_>,
+    ) -> Option<FoundLag> {
+        let now = seen.coverage.now();
+        let sent = self.to_subscribers.get(&key);
+        let not_at_broker = pair.and_then(|pair| self.to_brokers.get(&(pair.group, key.1)));
+        let not_at_broker = not_at_broker.copied().unwrap_or_default();
+        let unsent = pair.and_then(|pair| {
+            let (messages, since) = table.unsent(key, pair, now)?;
+            let there = messages.saturating_sub(not_at_broker.messages);
+            (there > 0).then_some((there, since))
+        });
+        let unsent_since = unsent.map(|(_, since)| since);
+        let (in_network, unread) =
+            sent.map(|sent| (sent.in_network, sent.unread)).unwrap_or_default();
+        let published = [unsent_since, in_network.published, unread.published];
+        let oldest =
+            published.into_iter().flatten().min().filter(|at| *at + LONGEST_USUAL_WAY <= now)?;
+        let direction = pair.map(|pair| pair.direction).or(sent.map(|sent| sent.direction))?;
+        let conversation = seen
+            .conversations
+            .flows()
+            .get(direction)
+            .filter(|conversation| !conversation.life.is_closed)?;
+        let flow = conversation.flow(direction.side);
+        // The one nearest to the subscriber counts: it holds up the rest, too.
+        let holder = if unread.is_held(now) {
+            LagHolder::Subscriber
+        } else if in_network.is_held(now) {
+            holder_on_the_way(flow)
+        } else {
+            // Others are on their way, after whatever held them up.
+            let since = unsent_since.filter(|since| *since + LONGEST_USUAL_WAY <= now)?;
+            // A broker that lacks memory keeps what it has just read, whatever the subscriber lets it send.
+            if not_at_broker.is_throttled && !is_hindered(flow) {
+                LagHolder::Broker
+            } else {
+                let back = conversation.flow(direction.back().side);
+                holder_of_unsent((flow, back), (pair, key.1), (since, now))
+            }
+        };
+        Some(FoundLag {
+            key,
+            direction,
+            group: pair.map(|pair| pair.group).or(sent.map(|sent| sent.group))?,
+            topic: pair.and_then(|pair| pair.topic).or(sent.and_then(|sent| sent.topic)),
+            lag: Lag {
+                unsent: unsent.map_or(0, |(messages, _)| messages),
+                in_network: in_network.messages,
+                unread: unread.messages,
+                oldest: now - oldest,
+                holder,
+            },
+        })
+    }
+}
+
+/// The holder of messages on the way: a network carries nothing to a socket that has no room.
+fn holder_on_the_way(flow: &Flow) -> LagHolder {
+    let is_full = matches!(&flow.marks, Marks::Tcp(marks) if marks.fills_window());
+    if flow.reader_pauses.closed_window || is_full {
+        LagHolder::Subscriber
+    } else {
+        LagHolder::Network
+    }
+}
+
+/// The holder of messages that the broker has not sent: it cannot send what has no room on the way, or what was not
+/// asked for.
+fn holder_of_unsent(
+    (flow, back): (&Flow, &Flow),
+    (pair, topic): (Option<&Pair>, u64),
+    (since, now): (Nanos, Nanos),
+) -> LagHolder {
+    if is_hindered(flow) {
+        return holder_on_the_way(flow);
+    }
+    // Who was answered, if with nothing, has to ask again, and for this topic.
+    let is_left_out =
+        || back.control().unasked_topics.as_ref().is_some_and(|all| all.contains(topic));
+    if back.control().last_request().is_some_and(|request| request.is_answered) || is_left_out() {
+        return LagHolder::Subscriber;
+    }
+    let last = pair.map(|pair| pair.at);
+    // A broker that answers soon whenever it may, sends as fast as it is let.
+    let is_kept = |allowed| last.is_none_or(|last| last < allowed) && allowed + HELD <= now;
+    if allowed_at(back).is_none_or(is_kept) || lets_broker_send(back, last, (since, now)) {
+        LagHolder::Broker
+    } else {
+        LagHolder::Subscriber
+    }
+}
+
+/// True if a subscriber that acknowledges let the broker send more for most of some time. From the `last` message on it counts as
+/// letting it send nothing, unless it has made room since then.
+fn lets_broker_send(back: &Flow, last: Option<Nanos>, (since, now): (Nanos, Nanos)) -> bool {
+    let Some(permits) =
+        back.control().permits.as_ref().filter(|_| back.control().last_request().is_none())
+    else {
+        return false;
+    };
+    let full = permits.full_within(since, now, |end| back.arrived(end));
+    let last = last.filter(|last| permits.last().is_none_or(|made| made <= *last));
+    let full = full + last.map_or(Nanos(0), |last| now - last.max(since).min(now));
+    Nanos(full.0.saturating_mul(2)) < now - since
+}
+
+/// True if bytes that the broker wrote have not arrived, so that it cannot send more.
+pub fn is_hindered(flow: &Flow) -> bool {
+    matches!(&flow.marks, Marks::Tcp(marks) if marks.is_backed_up())
+}
+
+/// Time at which the subscriber let the broker send the last time, where it has to: it asked for messages, or else acknowledged
+/// some. A subscriber that asks gets no more for an acknowledgement.
+pub fn allowed_at(back: &Flow) -> Option<Nanos> {
+    back.control().last_request().map(|request| request.at).or(back
+        .control()
+        .permits
+        .as_ref()?
+        .last())
+}
