@@ -95,6 +95,8 @@ pub struct Collector<'a> {
     is_unsure: bool,
     /// True if its sender has the message in the frame that comes next from somebody else.
     passed_on: bool,
+    /// True if that message lay in a queue until its time there was over.
+    has_expired: bool,
     /// The group in which the message in the frame that comes next is read.
     group: ReaderGroup,
     /// The frame that comes next requests messages.
@@ -132,6 +134,7 @@ impl<'a> Collector<'a> {
             usable_at: None,
             is_unsure: false,
             passed_on: false,
+            has_expired: false,
             group: ReaderGroup::Unknown,
             asks: false,
             acknowledges: None,
@@ -156,6 +159,7 @@ impl FrameSink for Collector<'_> {
         let fragments = self.fragments.take();
         let is_unsure = std::mem::take(&mut self.is_unsure);
         let passed_on = std::mem::take(&mut self.passed_on);
+        let has_expired = std::mem::take(&mut self.has_expired);
         let group = std::mem::take(&mut self.group);
         if let Some(fragments) = fragments {
             self.ledger.repeated(self.side, fragments.repeated_bytes);
@@ -187,7 +191,7 @@ impl FrameSink for Collector<'_> {
             let assembly = fragments.map(|fragments| fragments.message);
             let own = identify(self.side, data);
             let own = Found { passed_on, shared, line, subscription, taken_over, ..own };
-            let mut found = Found { topic, group, assembly, ..own };
+            let mut found = Found { topic, group, assembly, has_expired, ..own };
             // A stamp tells more.
             if found.stamp.is_none() {
                 found.place = place;
@@ -268,6 +272,7 @@ impl FrameSink for Collector<'_> {
             }
             FrameNote::UncertainStart => self.is_unsure = true,
             FrameNote::PassedOn => self.passed_on = true,
+            FrameNote::Expired => self.has_expired = true,
             FrameNote::UnreadMessages(messages) => {
                 found.unread[self.side as usize].grow(messages);
             }

@@ -26,6 +26,8 @@ pub struct Found {
     pub retained: bool,
     /// True if its sender has it from somebody else, as the message itself tells.
     pub passed_on: bool,
+    /// True if it lay in a queue of its sender until its time there was over.
+    pub has_expired: bool,
     /// True if its payload is in shared memory.
     pub shared: bool,
     /// The consumer or channel of its connection that it is for, where there are several.

@@ -87,6 +87,7 @@ mod tests {
             retained: false,
             place: FoundPlace::Unknown,
             passed_on: false,
+            has_expired: false,
             shared: false,
             line: 0,
             subscription: 0,

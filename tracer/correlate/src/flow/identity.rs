@@ -46,6 +46,7 @@ pub fn identify(side: Side, data: &DecodedMessage<'_>) -> Found {
         duplicate: data.duplicate,
         retained: data.retained,
         passed_on: false,
+        has_expired: false,
         shared: false,
         line: 0,
         subscription: 0,

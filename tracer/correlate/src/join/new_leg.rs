@@ -97,6 +97,8 @@ pub struct NewLeg {
     pub repeats: bool,
     /// The message itself tells that its sender has it from somebody else.
     pub passed_on: bool,
+    /// True if it lay in a queue of its sender until its time there was over.
+    pub has_expired: bool,
     pub topic: Option<TopicId>,
     /// The group in which its receiver reads it.
     pub group: ReaderGroup,

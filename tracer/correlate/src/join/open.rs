@@ -57,6 +57,8 @@ pub struct Permissions {
     pub sender_was_gone: bool,
     /// True if its receiver took the place of another member of its group then.
     pub is_handed_over: bool,
+    /// True if it lay in a queue of its sender until its time there was over.
+    pub has_expired: bool,
 }
 
 /// One leg of an open message. Tens of thousands are remembered, so it is small.
@@ -197,7 +199,8 @@ impl LegState {
     /// The leg of a message that was found. It is the last of its message, and nothing is known of it yet but `new`.
     pub(super) fn new(message: usize, serial: u64, new: &NewLeg) -> LegState {
         let (asked, room, shut) = (new.asked, new.room, new.shut);
-        let permissions = Permissions { asked, room, shut, ..Permissions::default() };
+        let has_expired = new.has_expired;
+        let permissions = Permissions { asked, room, shut, has_expired, ..Permissions::default() };
         LegState {
             message,
             serial,

@@ -280,6 +280,7 @@ fn asked(finding: &Finding) -> Clause {
     }
     match finding.mostly_awaited() {
         Awaited::Answer => return Clause::AnswerAwaited,
+        Awaited::Expiry => return Clause::Expired,
         Awaited::Acknowledgement => return Clause::AcknowledgementUnderWay,
         Awaited::UnseenAcknowledgement => return Clause::AcknowledgementUnseen,
         Awaited::LateAcknowledgement => return Clause::SubscriberAcknowledgedLate,

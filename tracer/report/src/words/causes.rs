@@ -103,6 +103,7 @@ pub fn request(clause: &Clause) -> Option<String> {
         Clause::AskedLate => "it asked for messages only after the broker had them".into(),
         Clause::AcknowledgedLate => "the broker sends it only so many messages before one is acknowledged, and it was late to acknowledge".into(),
         Clause::AwaitsCommit => "the messages are a transaction's, and the consumer is given only what is committed (`isolation.level`)".into(),
+        Clause::Expired => "the messages lay in a queue of the broker until their time there was over, which handed them on as dead letters (`x-death`: `expired`)".into(),
         Clause::AcknowledgementUnderWay => "the broker sends the subscriber only so many messages before one is acknowledged, and the acknowledgement was on its way".into(),
         Clause::RequestWaits(Some(ask)) => format!(
             "the consumer had asked, and the broker let it wait for more: for {} B, or {}, as its request says",

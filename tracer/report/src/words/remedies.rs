@@ -10,6 +10,7 @@ pub fn remedy(verdict: &Verdict, why: &Why) -> String {
         Remedy::None => String::new(),
         Remedy::Usual(_) if asked_late(verdict) => "find what kept the consumer from asking: it had not begun to read, was given what it reads from another, or was at work".into(),
         Remedy::Usual(_) if awaits_answers(verdict) => "see what the broker does until it answers (its CPU, its disk) and how long the way to it is; or let an answer carry more (Kafka: `fetch.max.bytes`, `max.partition.fetch.bytes`; NATS: a larger batch)".into(),
+        Remedy::Usual(_) if has_expired(verdict) => "nothing, if the queue is there to delay messages; else let a consumer read it, or lower the time for which it keeps them (`x-message-ttl`, `expiration`)".into(),
         Remedy::Usual(_) if is_unacknowledged(verdict) => unacknowledged(why).into(),
         Remedy::Usual(_) if may_be_slow_link(verdict) => "see whether a link on the path is slow or busy (`ss -ti` shows its round trips and rate); if not, keep connections open and busy (net.ipv4.tcp_slow_start_after_idle=0), and find what loses packets".into(),
         Remedy::Usual(circumstance) if is_of_python(verdict) => {
@@ -32,6 +33,11 @@ fn asked_late(verdict: &Verdict) -> bool {
 /// True if messages waited until the consumer had the answers to its earlier requests.
 fn awaits_answers(verdict: &Verdict) -> bool {
     verdict.kind == VerdictKind::FetchWait && verdict.evidence.contains(&Clause::AnswerAwaited)
+}
+
+/// True if messages waited only until their time in a queue was over.
+fn has_expired(verdict: &Verdict) -> bool {
+    verdict.kind == VerdictKind::FetchWait && verdict.evidence.contains(&Clause::Expired)
 }
 
 /// True if the congestion window was full, and perhaps only because a link takes no more.

@@ -306,6 +306,7 @@ impl Deliveries {
                 duplicate: false,
                 retained: false,
                 passed_on: false,
+                has_expired: false,
                 shared: false,
                 line: 0,
                 subscription: 0,

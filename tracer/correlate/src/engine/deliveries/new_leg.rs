@@ -69,6 +69,7 @@ pub fn new_leg(
         row,
         repeats: found.duplicate,
         passed_on: found.passed_on,
+        has_expired: found.has_expired,
         topic: found.topic,
         group: found.group,
         subscription: found.subscription,

@@ -78,6 +78,11 @@ impl LegParts<'_> {
             self.put_of(Segment::BrokerDwell, VerdictKind::FetchWait, rest.advance(last.woken));
         }
         self.publisher_unread(&mut rest);
+        if seen.has_expired {
+            // What the broker did from then on is its own matter.
+            let until = self.leg.before.last().map_or(sent, |last| last.woken);
+            self.await_of(VerdictKind::FetchWait, Awaited::Expiry, rest.advance(until));
+        }
         let mut woken_by_own = false;
         for hop in &self.leg.before {
             if hop.running <= rest.from {
