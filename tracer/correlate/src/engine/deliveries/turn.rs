@@ -1,12 +1,13 @@
 //! Messages of equal content: which of them a leg carried is decided when it is complete.
 
+use super::circumstances::had_since;
 use super::{Context, Deliveries};
 use crate::flow::FlowTable;
 use crate::ids::LegKey;
-use crate::join::Habit;
+use crate::join::{Habit, LegState};
 use crate::lag::PairKey;
 use crate::marks::Marks;
-use wirelap_events::Nanos;
+use wirelap_events::{Hop, Nanos};
 use wirelap_protocols::Protocol;
 
 /// So often the messages of a leg are compared with those that came later, a thousand at a time.
@@ -38,7 +39,11 @@ impl Deliveries {
         });
         for _ in 0..MOST_ROUNDS {
             let before = self.number_of(key);
-            let Some((left_out, last)) = self.messages.settle_turn(key, habit) else { return };
+            let flows = c.conversations.flows();
+            let is_timed = |leg: &LegState, newest: &LegState| is_timed(leg, newest, flows);
+            let Some((left_out, last)) = self.messages.settle_turn(key, habit, &is_timed) else {
+                return;
+            };
             let Some(at) = self.messages.leg(last).map(|leg| leg.at) else { return };
             if let (Some(before), Some(after), Some(last)) =
                 (before, self.number_of(key), self.number_of(last))
@@ -67,4 +72,13 @@ impl Deliveries {
             }
         }
     }
+}
+
+/// True if a thread that led to a leg's send was woken by a timer after its process had read what another leg brought: it has not sent
+/// that. `None` if no thread is seen.
+fn is_timed(leg: &LegState, newest: &LegState, flows: &FlowTable) -> Option<bool> {
+    let read = had_since(newest, flows)?;
+    let path = flows.flow(leg.direction)?.marks.path(leg.extent, 0);
+    let woken = |hop: &Hop| hop.from_irq && hop.woken > read;
+    (!path.sending.is_empty()).then(|| path.sending.iter().any(woken))
 }
