@@ -61,6 +61,8 @@ NEXTEST = CARGO_TARGET_$(TRIPLE)_RUNNER="$(CURDIR)/.ci/test-runner" cargo nextes
 # Folders whose files import each other in no circle.
 UNCIRCULAR := $(foreach crate,events recording process tls capture protocols correlate report compare history page parquet session replay experiment cli,tracer/$(crate)/src) tui/src \
 	tracer/support/src tracer/support/pipeline/src $(wildcard workloads/src workloads/*/src)
+# Modules that a macro declares, which `cargo fmt` does not find by itself.
+VERDICTS := $(wildcard $(addprefix tracer/,$(addsuffix .rs,correlate/src/why/verdicts/* correlate/src/why/verdicts/*/mod report/src/words/verdicts/*)))
 PROBES := $(filter-out %/vmlinux.h,$(wildcard ebpf/probes/*.c ebpf/include/*.h))
 
 help: ## this list
@@ -166,12 +168,12 @@ fuzz: setup ## every fuzz target for FUZZ_SECONDS (needs rustup's nightly)
 	done
 
 fmt: ## format Rust and C
-	cargo fmt --all
+	cargo fmt --all -- $(VERDICTS)
 	clang-format -i $(PROBES)
 
 lint: setup-build ## formats, circles of files, links of documents, clippy
 	@.ci/setup lint
-	cargo fmt --all --check
+	cargo fmt --all -- --check $(VERDICTS)
 	clang-format --dry-run -Werror $(PROBES)
 	.ci/circles $(UNCIRCULAR)
 	.ci/links .

@@ -1,8 +1,8 @@
 //! A row's verdicts in few words: why its messages took so long.
 
 use crate::text;
-use wirelap_correlate::snapshot::{Overdue, Severity, Verdict, VerdictKind, Why};
-use wirelap_events::{Comm, Nanos, Segment, TaskId, TraceDetail};
+use wirelap_correlate::snapshot::{Overdue, Severity, Verdict, Why};
+use wirelap_events::{Comm, Nanos, TaskId, TraceDetail};
 use wirelap_report::words;
 
 /// True if any message was examined or any verdict found.
@@ -18,10 +18,12 @@ pub fn problems(why: &Why) -> impl Iterator<Item = &Verdict> {
 /// The text of the column "why": `Nagle 97 %`, `nothing wrong`, `too few (12)`, or a dash if nothing was examined.
 pub fn cell(why: &Why) -> String {
     match problems(why).next() {
-        Some(worst) if worst.open.is_some() => format!("{} now", short(worst.kind)),
+        Some(worst) if worst.open.is_some() => format!("{} now", words::short(worst.kind)),
         Some(worst) => match largest_share(worst) {
-            Some(share) => format!("{} {}", short_in(worst), text::percent(share)),
-            None => short_in(worst).to_owned(),
+            Some(share) => {
+                format!("{} {}", words::short_in(worst.kind, worst.segment), text::percent(share))
+            }
+            None => words::short_in(worst.kind, worst.segment).to_owned(),
         },
         None if is_known(why) && why.is_too_little() => {
             format!("too few ({})", text::exact(why.messages))
@@ -102,62 +104,10 @@ pub fn name(task: TaskId, comm: Comm) -> String {
     }
 }
 
-/// A verdict in at most fifteen columns. Time that no rule explains is named after its segment.
-const fn short_in(verdict: &Verdict) -> &'static str {
-    match (verdict.kind, verdict.segment) {
-        (VerdictKind::Unexplained, Some(Segment::RunQueue)) => "CPU wait",
-        (VerdictKind::Unexplained, Some(Segment::Wakeup)) => "late wakeup",
-        (kind, _) => short(kind),
-    }
-}
-
-/// A verdict in at most fifteen columns.
-pub const fn short(kind: VerdictKind) -> &'static str {
-    match kind {
-        VerdictKind::NagleDelayedAck => "Nagle",
-        VerdictKind::Corked => "corked",
-        VerdictKind::SenderBatching => "batching",
-        VerdictKind::FetchWait => "fetch wait",
-        VerdictKind::SubscriberAway => "subscriber away",
-        VerdictKind::BrokerAway => "broker away",
-        VerdictKind::GroupRebalance => "rebalance",
-        VerdictKind::ClientThrottled => "throttled",
-        VerdictKind::Backpressure => "backpressure",
-        VerdictKind::ReleaseWait => "release wait",
-        VerdictKind::ReceiveWindow => "receive window",
-        VerdictKind::CongestionWindow => "cwnd",
-        VerdictKind::BottleneckLink => "slow link",
-        VerdictKind::Pacing => "pacing",
-        VerdictKind::SendBuffer => "send buffer",
-        VerdictKind::LateWrite => "late write",
-        VerdictKind::Retransmission => "retransmission",
-        VerdictKind::QueueOverflow => "queue overflow",
-        VerdictKind::QdiscQueueing => "qdisc",
-        VerdictKind::RunQueueContention => "CPU contention",
-        VerdictKind::IdleWakeup => "idle wakeups",
-        VerdictKind::SoftirqDeferral => "ksoftirqd",
-        VerdictKind::BrokerCpuBound => "broker's CPU",
-        VerdictKind::BrokerStalled => "broker stalled",
-        VerdictKind::ClientStalled => "client stalled",
-        VerdictKind::SerialFanOut => "serial fan-out",
-        VerdictKind::ReaderBusy => "reader busy",
-        VerdictKind::CpuThrottled => "CPU quota",
-        VerdictKind::LockWait => "lock wait",
-        VerdictKind::TracerInfluence => "wirelap itself",
-        VerdictKind::NeverDelivered => "never delivered",
-        VerdictKind::Duplicates => "duplicates",
-        VerdictKind::Upkeep => "keep-alive",
-        VerdictKind::SharedMemory => "shared memory",
-        VerdictKind::StartUp => "start-up",
-        VerdictKind::Unexplained => "unexplained",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashSet;
-    use wirelap_correlate::snapshot::Period;
+    use wirelap_correlate::snapshot::{Period, VerdictKind};
     use wirelap_events::{Pid, Tid};
 
     fn verdict(kind: VerdictKind, severity: Severity, median_share: f64) -> Verdict {
@@ -167,13 +117,6 @@ mod tests {
             tail_share: 0.1,
             ..Verdict::new(kind, severity)
         }
-    }
-
-    #[test]
-    fn every_verdict_has_short_words_of_its_own() {
-        let words: HashSet<_> = VerdictKind::ALL.into_iter().map(short).collect();
-        assert_eq!(words.len(), VerdictKind::ALL.len());
-        assert!(words.iter().all(|word| text::width(word) <= 15));
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub enum BarActivity {
 
 impl BarActivity {
     /// The name in the waterfall. A part of the dwell has a dot before it.
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             BarActivity::Segment(segment) => segment.name(),
             BarActivity::Waits => "· waits",

@@ -78,6 +78,7 @@ impl TypedValueParser for ScenarioParser {
     }
 }
 
+// A field for each option.
 /// `wirelap run`.
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {

@@ -3,6 +3,8 @@
 use crate::metric::{Answer, Metric};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
+use wirelap_events::all_variants;
 use wirelap_report::Bucket;
 
 /// The value of [`Comparison::schema`].
@@ -119,8 +121,20 @@ pub struct Reference {
 }
 
 /// The reference measurements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    IntoStaticStr,
+    VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum ReferenceKind {
     /// A datagram to another thread and back.
     RoundTrip,
@@ -132,16 +146,11 @@ pub enum ReferenceKind {
 
 impl ReferenceKind {
     /// All of them.
-    pub const ALL: [ReferenceKind; 3] =
-        [ReferenceKind::RoundTrip, ReferenceKind::SendAndRead, ReferenceKind::Steal];
+    pub const ALL: [ReferenceKind; ReferenceKind::VARIANTS.len()] = all_variants();
 
     /// The name in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ReferenceKind::RoundTrip => "round_trip",
-            ReferenceKind::SendAndRead => "send_and_read",
-            ReferenceKind::Steal => "steal",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

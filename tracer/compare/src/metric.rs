@@ -2,14 +2,29 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 use wirelap_events::Nanos;
+use wirelap_events::all_variants;
 use wirelap_report::human;
 
 /// A figure that is compared. The unit is in the name.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    IntoStaticStr,
+    VariantArray,
 )]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Metric {
     /// Median of the one-way latency on the wire.
     OneWayP50Ns,
@@ -59,17 +74,7 @@ impl Answer {
 
 impl Metric {
     /// All metrics, in the order of the tables.
-    pub const ALL: [Metric; 9] = [
-        Metric::OneWayP50Ns,
-        Metric::OneWayP99Ns,
-        Metric::OneWayP999Ns,
-        Metric::RttHalfP50Ns,
-        Metric::ConnectP50Ns,
-        Metric::ConnectP99Ns,
-        Metric::ThroughputMsgPerS,
-        Metric::WireBytesPerDelivery,
-        Metric::CpuNsPerMessage,
-    ];
+    pub const ALL: [Metric; Metric::VARIANTS.len()] = all_variants();
 
     /// The name in `--fail-if`.
     pub const fn short(self) -> &'static str {
@@ -100,18 +105,8 @@ impl Metric {
     }
 
     /// The name in JSON, with its unit.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Metric::OneWayP50Ns => "one_way_p50_ns",
-            Metric::OneWayP99Ns => "one_way_p99_ns",
-            Metric::OneWayP999Ns => "one_way_p999_ns",
-            Metric::RttHalfP50Ns => "rtt_half_p50_ns",
-            Metric::ConnectP50Ns => "connect_p50_ns",
-            Metric::ConnectP99Ns => "connect_p99_ns",
-            Metric::ThroughputMsgPerS => "throughput_msg_per_s",
-            Metric::WireBytesPerDelivery => "wire_bytes_per_delivery",
-            Metric::CpuNsPerMessage => "cpu_ns_per_message",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Number of messages, or connections, that a repetition needs for this metric. A percentile of few messages is one of the slowest

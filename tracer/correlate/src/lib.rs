@@ -29,6 +29,7 @@
 //!  stats      distributions, rates, the last seconds
 //!  ros        the nodes of ROS 2 that discovery tells of
 //!  ids        what names a direction, an end, a leg
+//!  limits     every time and share that decides what is said
 //!  config.rs  what the caller can set
 //!  tls_keys.rs  keys of TLS connections, and what came of them
 //! ```
@@ -45,6 +46,7 @@ mod flow;
 mod ids;
 mod join;
 mod lag;
+mod limits;
 mod marks;
 mod ros;
 mod rows;
@@ -69,22 +71,24 @@ pub use containers::{
 pub use engine::{Correlator, DeliverySink};
 pub use flow::{ClosedBy, Piece, Reassembly};
 pub use lag::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};
+pub use limits::rules::MIN_MESSAGES_FOR_VERDICT;
 pub use ros::{Ros, RosEndpoint, RosNode, RosRole};
 pub use rows::{Accountant, Counts, DeferredFigures};
 pub use stats::Distribution as Histogram;
 pub use stats::{
-    HistoryPoint, PartialFigures, PartialView, Rate, RateSums, RequestFigures, SegmentStat, Summary,
+    HistoryPoint, PartialFigures, PartialView, Rate, RateSums, RequestFigures, SegmentStat,
+    Summary, UncertainCounts,
 };
 pub use threads::{QuotaSeen, Scheduling};
 pub use tls_keys::{TlsCounts, TlsKeys};
-pub use trust::{Doubt, DoubtReason, Reliability, TrustFacts};
+pub use trust::{Doubt, DoubtReason, FileFacts, Reliability, TrustFacts};
 pub use view::{
     Group, GroupNote, Muted, ProbeEvents, ProbeLoss, Process, Snapshot, SnapshotNote, TracerCost,
     TracingBudget, Trust, UnixClients, UnixServer, snapshot, trust,
 };
 pub use why::{
     Awaited, BlameSink, BlamedPart, Cause, Circumstance, Clause, CpuHolders, Culprit, DelayCause,
-    Departure, DropPlace, ENOUGH, Evidence, HolderShare, Losses, MissedBy, MissedMessages, Missing,
+    Departure, DropPlace, Evidence, HolderShare, Losses, MissedBy, MissedMessages, Missing,
     MostLeft, Named, Overdue, Period, Remedy, ServerGone, Setting, Severity, StuckConnection, Tail,
     TailRow, Throttled, TimeSpent, TimeSpentRow, TypicalRow, Verdict, VerdictKind, Whereabouts,
     Why, WorkloadCounts, WorstMessage, blame,

@@ -2,6 +2,7 @@
 
 use crate::{ByteRange, Nanos, Recovery};
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 /// One protocol frame: an MQTT control packet, a Zenoh message in a batch, an RTPS submessage.
 ///
@@ -48,7 +49,8 @@ impl Frame<'_> {
 }
 
 /// The purpose of a frame. Each is a row of the overhead ledger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum FrameClass {
     /// Carries application data or a part of it, or encloses it (batch headers, timestamps).
     Data,
@@ -70,17 +72,8 @@ pub enum FrameClass {
 
 impl FrameClass {
     /// The name in tables and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            FrameClass::Data => "data",
-            FrameClass::Session => "session",
-            FrameClass::Subscribe => "subscribe",
-            FrameClass::Ack => "ack",
-            FrameClass::KeepAlive => "keepalive",
-            FrameClass::Discovery => "discovery",
-            FrameClass::Opaque => "opaque",
-            FrameClass::Other => "other",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

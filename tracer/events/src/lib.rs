@@ -30,6 +30,7 @@ pub mod saturate;
 pub mod stage;
 pub mod stamp;
 pub mod units;
+mod variants;
 
 pub use delivery::{
     AckRoundTrip, Circumstances, Credit, Delivery, EarlierBytes, FanOut, GroupId, Heard, Hop, Leg,
@@ -51,3 +52,4 @@ pub use saturate::{Saturate, Total};
 pub use stage::{Segment, Segments, Stage, StageTimes};
 pub use stamp::Stamp;
 pub use units::{CgroupId, Cpu, IfIndex, Nanos, Pid, Tid};
+pub use variants::all_variants;

@@ -58,6 +58,11 @@ impl ByteRange {
         ByteRange { start, end: start.plus(len) }
     }
 
+    /// The last byte before `end`.
+    pub fn last_before(end: Offset) -> ByteRange {
+        ByteRange { start: Offset(end.0.saturating_sub(1)), end }
+    }
+
     /// The number of bytes in the range.
     pub fn len(self) -> u64 {
         self.end.0.saturating_sub(self.start.0)

@@ -1,10 +1,13 @@
 //! The stages of a leg and the segments between them.
 
 use crate::Nanos;
+use crate::all_variants;
+use strum::{IntoStaticStr, VariantArray};
 
 /// A moment that a message passes on a leg. The variants are in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, VariantArray)]
 #[repr(u8)]
+#[strum(serialize_all = "snake_case")]
 pub enum Stage {
     /// The application passes the message to the client library. Known for wirelap's workloads, and for messages that contain this
     /// time (DDS) if the library is known to have kept them.
@@ -36,43 +39,18 @@ pub enum Stage {
 
 impl Stage {
     /// All stages in order.
-    pub const ALL: [Stage; 12] = [
-        Stage::Publish,
-        Stage::Send,
-        Stage::Sent,
-        Stage::Lost,
-        Stage::Queue,
-        Stage::Xmit,
-        Stage::Rx,
-        Stage::Ready,
-        Stage::Wakeup,
-        Stage::Running,
-        Stage::Read,
-        Stage::Deliver,
-    ];
+    pub const ALL: [Stage; Stage::VARIANTS.len()] = all_variants();
 
     /// The name in tables and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Stage::Publish => "publish",
-            Stage::Send => "send",
-            Stage::Sent => "sent",
-            Stage::Lost => "lost",
-            Stage::Queue => "queue",
-            Stage::Xmit => "xmit",
-            Stage::Rx => "rx",
-            Stage::Ready => "ready",
-            Stage::Wakeup => "wakeup",
-            Stage::Running => "running",
-            Stage::Read => "read",
-            Stage::Deliver => "deliver",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
 /// The time between two neighbouring stages, or between two legs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, VariantArray)]
 #[repr(u8)]
+#[strum(serialize_all = "snake_case")]
 pub enum Segment {
     /// From publish to send: in the client library.
     ClientTx,
@@ -91,6 +69,7 @@ pub enum Segment {
     /// From ready to wakeup.
     Wakeup,
     /// From wakeup to running: the reading thread waits for a CPU.
+    #[strum(serialize = "runqueue")]
     RunQueue,
     /// In a wake chain: a thread runs until it wakes the next one.
     Handoff,
@@ -108,43 +87,11 @@ pub enum Segment {
 
 impl Segment {
     /// All segments, in the order in which a message passes them.
-    pub const ALL: [Segment; 15] = [
-        Segment::ClientTx,
-        Segment::Write,
-        Segment::SocketTx,
-        Segment::Loss,
-        Segment::Qdisc,
-        Segment::Wire,
-        Segment::StackRx,
-        Segment::Wakeup,
-        Segment::RunQueue,
-        Segment::Handoff,
-        Segment::Busy,
-        Segment::InKernel,
-        Segment::Read,
-        Segment::ClientRx,
-        Segment::BrokerDwell,
-    ];
+    pub const ALL: [Segment; Segment::VARIANTS.len()] = all_variants();
 
     /// The name in tables and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Segment::ClientTx => "client_tx",
-            Segment::Write => "write",
-            Segment::SocketTx => "socket_tx",
-            Segment::Loss => "loss",
-            Segment::Qdisc => "qdisc",
-            Segment::Wire => "wire",
-            Segment::StackRx => "stack_rx",
-            Segment::Wakeup => "wakeup",
-            Segment::RunQueue => "runqueue",
-            Segment::Handoff => "handoff",
-            Segment::Busy => "busy",
-            Segment::InKernel => "in_kernel",
-            Segment::Read => "read",
-            Segment::ClientRx => "client_rx",
-            Segment::BrokerDwell => "broker_dwell",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// True if the segment belongs to the scheduling gap, the time that the scheduler causes.

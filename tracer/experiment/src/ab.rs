@@ -1,9 +1,11 @@
 //! The comparison of two variants, `--ab`: which trial is of which variant, and the order in which drift cancels.
 
 use std::fmt;
+use strum::VariantArray;
+use wirelap_events::all_variants;
 
 /// One of two settings under comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, VariantArray)]
 pub enum Variant {
     /// The first.
     A,
@@ -13,7 +15,7 @@ pub enum Variant {
 
 impl Variant {
     /// Both, in order.
-    pub const BOTH: [Variant; 2] = [Variant::A, Variant::B];
+    pub const BOTH: [Variant; Variant::VARIANTS.len()] = all_variants();
 }
 
 impl fmt::Display for Variant {

@@ -66,7 +66,7 @@ pub struct WorkloadOptions {
     pub pin: Vec<usize>,
 }
 
-/// The request for a run.
+/// The request for a run. It has a field for each setting of a scenario.
 #[derive(Clone, Debug, Default)]
 pub struct RunRequest {
     /// The scenario's name, if it has one.

@@ -83,18 +83,23 @@ fn life_order() -> impl Iterator<Item = Segment> {
     dwell.chain(Segment::ALL.into_iter().filter(|&segment| segment != Segment::BrokerDwell))
 }
 
+/// Further deliveries of messages that have several.
+#[derive(Debug)]
+struct FurtherDeliveries {
+    times: Vec<(Stamp, MessageTimes)>,
+    /// Most deliveries of a message: to each of its subscribers once.
+    most_copies: u64,
+    /// Number of further deliveries of each message of each lane, if there may be several.
+    copies: Vec<Vec<u32>>,
+}
+
 /// The sums of a trial's deliveries.
 #[derive(Debug)]
 pub struct Tally {
     lanes: KeptTimes<MessageTimes>,
     /// A bit for each message of each lane that was delivered.
     delivered: Vec<Vec<u64>>,
-    /// The times of the further deliveries of messages that have several.
-    further: Vec<(Stamp, MessageTimes)>,
-    /// Most deliveries of a message: to each of its subscribers once.
-    most_copies: u64,
-    /// Number of further deliveries of each message of each lane, if there may be several.
-    copies: Vec<Vec<u32>>,
+    further: FurtherDeliveries,
     /// The one-way latency of all messages.
     pub one_way: Samples,
     /// The same in blocks of successive messages.
@@ -138,9 +143,11 @@ impl Tally {
         Tally {
             lanes,
             delivered: vec![Vec::new(); LANES],
-            further: Vec::new(),
-            most_copies: 1,
-            copies: vec![Vec::new(); LANES],
+            further: FurtherDeliveries {
+                times: Vec::new(),
+                most_copies: 1,
+                copies: vec![Vec::new(); LANES],
+            },
             one_way: Samples::new(),
             blocks: LatencyBlocks::default(),
             requests: Samples::new(),
@@ -167,8 +174,9 @@ impl Tally {
     }
 
     /// A tally of messages that several subscribers get.
-    pub fn with_copies(self, most_copies: u64) -> Tally {
-        Tally { most_copies, ..self }
+    pub fn with_copies(mut self, most_copies: u64) -> Tally {
+        self.further.most_copies = most_copies;
+        self
     }
 
     /// The index of the last leg, which is the same for all messages of a trial.
@@ -184,7 +192,7 @@ impl Tally {
             let stream = u8::try_from(lane / 2).unwrap_or_default();
             (Stamp { stream, seq, reply: lane % 2 == 1, warmup: false }, slot)
         });
-        let further = self.further.iter().filter(|(stamp, _)| self.lanes.keeps(stamp.seq));
+        let further = self.further.times.iter().filter(|(stamp, _)| self.lanes.keeps(stamp.seq));
         first.chain(further.copied())
     }
 
@@ -271,27 +279,27 @@ impl Tally {
             }
             return true;
         }
-        self.most_copies > 1 && self.keep_further(stamp, slot)
+        self.further.most_copies > 1 && self.keep_further(stamp, slot)
     }
 
     /// Keeps the times of a further delivery; returns false if all subscribers have had the message.
     fn keep_further(&mut self, stamp: Stamp, slot: MessageTimes) -> bool {
-        let copies = &mut self.copies[lane(stamp)];
+        let copies = &mut self.further.copies[lane(stamp)];
         let seq = stamp.seq as usize;
         if copies.len() <= seq {
             copies.resize(seq.saturating_add(1), 0);
         }
         // The first delivery is in its lane.
         let further = &mut copies[seq];
-        if u64::from(*further).saturating_add(1) >= self.most_copies {
+        if u64::from(*further).saturating_add(1) >= self.further.most_copies {
             return false;
         }
         further.grow(1);
         if self.lanes.keeps(stamp.seq) {
-            self.further.push((stamp, slot));
+            self.further.times.push((stamp, slot));
         }
-        while self.lanes.is_too_many(self.further.len()) && self.lanes.drop_half() {
-            self.further.retain(|(stamp, _)| self.lanes.keeps(stamp.seq));
+        while self.lanes.is_too_many(self.further.times.len()) && self.lanes.drop_half() {
+            self.further.times.retain(|(stamp, _)| self.lanes.keeps(stamp.seq));
         }
         true
     }

@@ -1,9 +1,11 @@
 //! The time that figures are of.
 
+use strum::VariantArray;
 use wirelap_events::Nanos;
+use wirelap_events::all_variants;
 
 /// The time that figures are of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, VariantArray)]
 pub enum FigureWindow {
     /// The last second.
     Second,
@@ -20,13 +22,7 @@ pub enum FigureWindow {
 
 impl FigureWindow {
     /// All windows, the shortest first.
-    pub const ALL: [FigureWindow; 5] = [
-        FigureWindow::Second,
-        FigureWindow::TenSeconds,
-        FigureWindow::Minute,
-        FigureWindow::SinceStart,
-        FigureWindow::SinceMark,
-    ];
+    pub const ALL: [FigureWindow; FigureWindow::VARIANTS.len()] = all_variants();
 
     /// The name on the screen.
     pub const fn name(self) -> &'static str {

@@ -161,7 +161,7 @@ pub enum FrameNote<'a> {
         /// One past the last byte of the message, in the other direction, with which there were as many as ever.
         full_with: Option<Offset>,
         /// True if it allows its receiver to send more.
-        makes_room: bool,
+        permits_more: bool,
     },
     /// The sender of the next frame says in it for how long it does not read what comes from the receiver of the frame.
     Throttles(Throttle),
@@ -400,15 +400,15 @@ impl dyn FrameSink + '_ {
     /// Reports that the next frame acknowledges a message of the other direction, which ends before `message`, while the number
     /// of unacknowledged messages was at its maximum so far: its receiver may have been at the limit and unable to send, since it had
     /// sent what ends before `full_with`. `None` if the message was not captured, so that this number is not known.
-    pub fn makes_room(&mut self, message: Option<Offset>, full_with: Option<Offset>) {
-        self.note(FrameNote::Acknowledges { message, full_with, makes_room: true });
+    pub fn permits_more(&mut self, message: Option<Offset>, full_with: Option<Offset>) {
+        self.note(FrameNote::Acknowledges { message, full_with, permits_more: true });
     }
 
     /// Reports that the next frame confirms a message of the other direction, which ends before `message`, at such a time,
     /// and that its receiver may send more only after another frame.
     pub fn confirms(&mut self, message: Offset, full_with: Offset) {
         let (message, full_with) = (Some(message), Some(full_with));
-        self.note(FrameNote::Acknowledges { message, full_with, makes_room: false });
+        self.note(FrameNote::Acknowledges { message, full_with, permits_more: false });
     }
 
     /// Reports that the sender of the next frame does not read what comes from its receiver, or reads it again.

@@ -70,13 +70,13 @@ impl<F: Follower> Replay<F> {
             decode.extend(self.recorded.decode.iter().cloned());
             let (packets_only, wall) = (self.packets_only, self.wall);
             let usual = Config::default();
-            let hold = self.hold.unwrap_or_default().max(usual.hold);
+            let hold = self.hosts.hold.unwrap_or_default().max(usual.hold);
             let mut correlator = Correlator::new(Config {
                 hold,
                 decode,
                 packets_only,
                 wall,
-                hosts: std::mem::take(&mut self.addresses),
+                hosts: std::mem::take(&mut self.hosts.addresses),
                 topics: true,
                 breakdown: self.breakdown.clone(),
                 tls_keys: self.tls_keys.clone(),

@@ -29,6 +29,28 @@ const NO_MESSAGES: &str = "has no payload, so messages cannot be found in it: it
 const SEVERAL_HOSTS: &str =
     "the files are of several hosts, and --annotate writes a single file: annotate each file alone";
 
+/// The hosts that the files are of.
+#[derive(Default)]
+pub struct ReplayedHosts {
+    /// The hosts whose addresses are known.
+    pub addresses: Vec<UnobservedHost>,
+    /// Longest time that a packet is on its way to another host's capture; `None` for one host.
+    pub hold: Option<Nanos>,
+    /// The differences of the clocks of other hosts from the clock of the first host.
+    pub clocks: Vec<HostClock>,
+    /// The reports in the recordings of other hosts, with the number of the host.
+    pub other_reports: Vec<(u8, RunReport)>,
+}
+
+/// Packets that are not in their order.
+#[derive(Clone, Copy, Debug, Default)]
+struct UnsortedPackets {
+    /// Packets that came too late in their file to be sorted.
+    too_late: u64,
+    /// Directions of Multipath TCP's subflows that could not be put into their connections.
+    split_subflows: u64,
+}
+
 /// Reads files through the correlator.
 pub struct Replay<F> {
     pub(crate) follower: F,
@@ -57,20 +79,10 @@ pub struct Replay<F> {
     pub(crate) packets_only: bool,
     /// The difference from the clock of the events to the wall clock in nanoseconds.
     pub(crate) wall: Option<i64>,
-    /// The hosts whose addresses are known.
-    pub(crate) addresses: Vec<UnobservedHost>,
-    /// Longest time that a packet is on its way to another host's capture; `None` for one host.
-    pub(crate) hold: Option<Nanos>,
-    /// The differences of the clocks of other hosts from the clock of the first host.
-    pub(crate) clocks: Vec<HostClock>,
-    /// The reports in the recordings of other hosts, with the number of the host.
-    pub(crate) other_reports: Vec<(u8, RunReport)>,
+    pub(crate) hosts: ReplayedHosts,
     pub(crate) notes: Vec<String>,
     pub(crate) is_damaged: bool,
-    /// Packets that came too late in their file to be sorted.
-    too_late: u64,
-    /// Directions of Multipath TCP's subflows that could not be put into their connections.
-    split_subflows: u64,
+    unsorted: UnsortedPackets,
 }
 
 impl Replay<NoFollower> {
@@ -118,14 +130,10 @@ impl<F: Follower> Replay<F> {
             files: 0,
             packets_only: false,
             wall: None,
-            addresses: Vec::new(),
-            hold: None,
-            clocks: Vec::new(),
-            other_reports: Vec::new(),
+            hosts: ReplayedHosts::default(),
             notes: Vec::new(),
             is_damaged: false,
-            too_late: 0,
-            split_subflows: 0,
+            unsorted: UnsortedPackets::default(),
         }
     }
 
@@ -171,7 +179,7 @@ impl<F: Follower> Replay<F> {
         let mut ends = first_packets.are_twice.then(DuplicateCapture::default);
         if first {
             self.packets_only = !recording.is_own();
-            self.addresses = hosts::hosts_of(first_packets);
+            self.hosts.addresses = hosts::hosts_of(first_packets);
             self.wall = recording.wall();
             self.follower.begin(recording.wall());
         }
@@ -179,7 +187,7 @@ impl<F: Follower> Replay<F> {
             copy.begin(recording.section())?;
         }
         if ends.is_some() {
-            self.hold = Some(MAX_TRAVEL_TIME);
+            self.hosts.hold = Some(MAX_TRAVEL_TIME);
             self.notes.push(format!(
                 "{}: the file contains each packet twice; the first is taken as sent, the second as received.",
                 shown(path)
@@ -243,8 +251,8 @@ impl<F: Follower> Replay<F> {
         }
         self.notes.extend(left_out(shown, recording.counts()));
         let disorder = recording.disorder();
-        self.too_late.grow(disorder.too_late);
-        self.split_subflows.grow(recording.counts().split_subflows);
+        self.unsorted.too_late.grow(disorder.too_late);
+        self.unsorted.split_subflows.grow(recording.counts().split_subflows);
         self.notes.extend(out_of_order(shown, disorder));
     }
 
@@ -268,23 +276,23 @@ impl<F: Follower> Replay<F> {
         self.follower.snapshot(Replay::<F>::for_follower(snapshot.clone()));
         let recorded = std::mem::take(&mut self.recorded);
         let (cut, is_own) = (recorded.cut, recorded.packets_only);
-        let mut report = report(&snapshot, recorded, &self.other_reports);
+        let mut report = report(&snapshot, recorded, &self.hosts.other_reports);
         report.partial |= self.is_damaged;
         report.notes.append(&mut self.notes);
         report.notes.extend(self.observed.missing());
         if self.packets_only {
             // What a recording of wirelap leaves out of a packet was captured with another sighting of it.
             report.notes.extend(self.observed.cut().filter(|_| !is_own));
-            packets_only(&mut report, !self.clocks.is_empty());
+            packets_only(&mut report, !self.hosts.clocks.is_empty());
         }
         for result in &mut report.results {
             let trust = &mut result.trust;
             trust.packets_only = self.packets_only;
-            trust.too_late_packets = self.too_late;
-            trust.split_subflows = self.split_subflows;
+            trust.too_late_packets = self.unsorted.too_late;
+            trust.split_subflows = self.unsorted.split_subflows;
             trust.time_unit_ns = self.observed.time_unit().filter(|_| self.packets_only);
-            trust.hosts.clone_from(&self.clocks);
-            trust.clocks = match self.clocks.as_slice() {
+            trust.hosts.clone_from(&self.hosts.clocks);
+            trust.clocks = match self.hosts.clocks.as_slice() {
                 [other] => Some(other.clock.clone()),
                 _ => None,
             };

@@ -28,9 +28,9 @@ impl<F: Follower> Replay<F> {
         let mut files =
             paths.iter().map(|path| open(path, &self.read)).collect::<Result<Vec<_>, _>>()?;
         self.packets_only = hosts.what == MergedEvents::Packets;
-        self.addresses.clone_from(&hosts.addresses);
+        self.hosts.addresses.clone_from(&hosts.addresses);
         let trip = hosts.clocks.iter().map(|host| host.clock.at_most_ns).max().unwrap_or(0);
-        self.hold = Some(Nanos(trip.saturating_mul(TRIPS)).max(MAX_TRAVEL_TIME));
+        self.hosts.hold = Some(Nanos(trip.saturating_mul(TRIPS)).max(MAX_TRAVEL_TIME));
         self.follower.begin(None);
         let mut recorded: Vec<RecordedNotes> =
             paths.iter().map(|_| RecordedNotes::default()).collect();
@@ -58,13 +58,13 @@ impl<F: Follower> Replay<F> {
                     .into(),
             );
         }
-        self.clocks.clone_from(&hosts.clocks);
+        self.hosts.clocks.clone_from(&hosts.clocks);
         let reports = hosts
             .numbers
             .iter()
             .zip(recorded)
             .filter_map(|(number, notes)| Some((*number, notes.report?)));
-        self.other_reports = reports.collect();
+        self.hosts.other_reports = reports.collect();
         // This time is of the clock of one file, and not of the common clock.
         self.recorded.end = None;
         for (path, recording) in paths.iter().zip(&files) {

@@ -86,17 +86,8 @@ pub fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
             unread_messages: group.holes.unread_messages,
             unseen_sent: group.holes.sent.into(),
             unseen_received: group.holes.received.into(),
-            without_send: group.without_send,
-            to_unseen_readers: group.to_unseen_readers,
-            read_twice: group.read_twice,
-            cut_short: group.cut_short,
             unfinished: group.holes.unfinished_messages,
-            encrypted: group.encrypted,
-            unseen_pairs: group.unseen_pairs,
-            unannounced: group.unannounced,
-            nameless: group.nameless,
-            guessed: group.guessed,
-            ..trust.into()
+            ..ReportedTrust::from(trust).with_uncertain(group.uncertain)
         },
         muted: group.muted.map(ReportedMuted::from),
         notes: words::group_notes(group),

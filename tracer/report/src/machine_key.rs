@@ -4,6 +4,7 @@ use crate::Environment;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use strum::IntoStaticStr;
 
 /// What must be the same for two runs to be comparable, in named buckets. What is not known is empty or absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,9 +25,21 @@ pub struct MachineKey {
 
 /// A bucket of a [`MachineKey`]: its name in JSON.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    IntoStaticStr,
 )]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Bucket {
     /// The CPU model.
     CpuModel,
@@ -44,15 +57,8 @@ pub enum Bucket {
 
 impl Bucket {
     /// The name in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Bucket::CpuModel => "cpu_model",
-            Bucket::Cpus => "cpus",
-            Bucket::KernelSeries => "kernel_series",
-            Bucket::Governor => "governor",
-            Bucket::Mitigations => "mitigations",
-            Bucket::Pinning => "pinning",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -4,8 +4,8 @@ use crate::{RunResult, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate as correlate;
-use wirelap_correlate::TrustFacts;
 use wirelap_correlate::snapshot::SERVER_ROLE;
+use wirelap_correlate::{FileFacts, Holes, TrustFacts, UncertainCounts};
 use wirelap_events::Total;
 
 /// Whether a result's figures can be used.
@@ -144,7 +144,6 @@ impl RunResult {
             is_sampled,
             packets_only: trust.packets_only,
             messages: messages.sent.saturating_add(messages.delivered),
-            uncaptured_bytes: trust.uncaptured_bytes,
             deliveries: if is_sampled {
                 messages.matched.saturating_add(messages.uncovered)
             } else {
@@ -156,28 +155,28 @@ impl RunResult {
             events_lost: trust.losses(),
             packets: self.overhead.packets,
             payload_bytes: parts.transported(),
-            unseen_sent: trust.unseen_sent.into(),
-            unseen_received: trust.unseen_received.into(),
-            undecoded_bytes: trust.undecoded_bytes,
-            unread_messages: trust.unread_messages,
+            holes: Holes {
+                sent: trust.unseen_sent.into(),
+                received: trust.unseen_received.into(),
+                uncaptured_bytes: trust.uncaptured_bytes,
+                undecoded_bytes: trust.undecoded_bytes,
+                unread_messages: trust.unread_messages,
+                unfinished_messages: trust.unfinished,
+            },
             evicted: trust.evicted,
-            without_send: trust.without_send,
-            to_unseen_readers: if is_partial { 0 } else { trust.to_unseen_readers },
-            read_twice: trust.read_twice,
-            cut_short: trust.cut_short,
-            unfinished: trust.unfinished,
-            encrypted: trust.encrypted,
-            unseen_pairs: trust.unseen_pairs,
-            unannounced: trust.unannounced,
+            uncertain: UncertainCounts {
+                to_unseen_readers: if is_partial { 0 } else { trust.to_unseen_readers },
+                ..trust.uncertain()
+            },
             unix_clients: self.unix_clients(),
-            nameless: trust.nameless,
-            guessed: trust.guessed,
             compared: (truth.compared, truth.contradicted()),
             unknown: truth.unknown,
             telescoping_violations: trust.telescoping_violations,
-            too_late: trust.too_late_packets,
-            split_subflows: trust.split_subflows,
-            time_unit_ns: trust.time_unit_ns.map(|unit| (unit, median)),
+            file: FileFacts {
+                too_late: trust.too_late_packets,
+                split_subflows: trust.split_subflows,
+                time_unit_ns: trust.time_unit_ns.map(|unit| (unit, median)),
+            },
             clocks_ns: apart.max().map(|within| (within, median)),
         }
     }

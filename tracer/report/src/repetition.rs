@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate as correlate;
 
+// A field for each member of the JSON.
 /// One repetition. A result's figures are made of those of its repetitions, so that a run that was interrupted can be resumed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Repetition {

@@ -121,6 +121,7 @@ pub struct Hook {
     pub hook: Option<String>,
 }
 
+// A field for each member of the JSON.
 /// One middleware at one payload size and, if pacing is a rate, at one rate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunResult {

@@ -5,13 +5,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use strum::IntoStaticStr;
 use wirelap_events::human::column::bit_rate;
 use wirelap_events::human::{bytes, time_ns};
 
 /// What a run measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Kind")]
+#[strum(serialize_all = "snake_case")]
 pub enum RunKind {
     /// How long a message takes.
     Latency,
@@ -25,13 +27,8 @@ pub enum RunKind {
 
 impl RunKind {
     /// The name in command lines, tables and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            RunKind::Latency => "latency",
-            RunKind::Throughput => "throughput",
-            RunKind::Connections => "connections",
-            RunKind::Live => "live",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

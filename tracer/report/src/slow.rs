@@ -3,6 +3,7 @@
 use crate::grid::{Align, hang, lay_out};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 use wirelap_correlate::{Snapshot, snapshot};
 use wirelap_events::{Nanos, human};
 
@@ -67,8 +68,9 @@ pub struct ReportedLag {
 }
 
 /// What holds up the messages that a subscriber has not read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum HeldUpBy {
     /// The broker has not sent them, and nothing hinders it.
     Broker,
@@ -80,12 +82,8 @@ pub enum HeldUpBy {
 
 impl HeldUpBy {
     /// The name in tables and on the screen.
-    pub const fn name(self) -> &'static str {
-        match self {
-            HeldUpBy::Broker => "broker",
-            HeldUpBy::Network => "network",
-            HeldUpBy::Subscriber => "subscriber",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

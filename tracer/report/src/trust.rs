@@ -5,8 +5,10 @@ use crate::{ClockOffset, HostClock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use wirelap_correlate::UncertainCounts;
 use wirelap_events::{EventLosses, Total, TraceDetail};
 
+// A field for each member of the JSON.
 /// How far the figures can be trusted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Trust")]
@@ -154,7 +156,7 @@ pub enum ObservedDetail {
 
 impl ObservedDetail {
     /// The name, as on the command line.
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             ObservedDetail::Ends => TraceDetail::Ends.name(),
             ObservedDetail::Path => TraceDetail::Path.name(),
@@ -174,6 +176,39 @@ impl From<TraceDetail> for ObservedDetail {
 }
 
 impl ReportedTrust {
+    /// The counts of messages that are not followed, or of which it is not certain which they are.
+    pub fn uncertain(&self) -> UncertainCounts {
+        UncertainCounts {
+            without_send: self.without_send,
+            to_unseen_readers: self.to_unseen_readers,
+            read_twice: self.read_twice,
+            cut_short: self.cut_short,
+            superseded: 0,
+            encrypted: self.encrypted,
+            unseen_pairs: self.unseen_pairs,
+            unannounced: self.unannounced,
+            nameless: self.nameless,
+            guessed: self.guessed,
+        }
+    }
+
+    /// Sets these counts, except that of superseded replies, which is a note of the result.
+    #[must_use]
+    pub fn with_uncertain(self, counts: UncertainCounts) -> ReportedTrust {
+        ReportedTrust {
+            without_send: counts.without_send,
+            to_unseen_readers: counts.to_unseen_readers,
+            read_twice: counts.read_twice,
+            cut_short: counts.cut_short,
+            encrypted: counts.encrypted,
+            unseen_pairs: counts.unseen_pairs,
+            unannounced: counts.unannounced,
+            nameless: counts.nameless,
+            guessed: counts.guessed,
+            ..self
+        }
+    }
+
     /// The largest possible error of times between hosts, in nanoseconds: first if the minimum delay is the same in both
     /// directions, second in any case. `None` for one host.
     pub fn between_hosts(&self) -> Option<(u64, u64)> {

@@ -65,6 +65,24 @@ pub struct Findings<S> {
     pub recorder: Option<FileRecorder>,
 }
 
+/// The meters of what is used.
+#[derive(Default)]
+pub struct UsageMeters {
+    /// The meter of wirelap's own process.
+    pub own: Option<Meter>,
+    pub ring_bytes: u32,
+    /// The meters of traced programs, by process id.
+    pub programs: HashMap<u32, Meter>,
+}
+
+/// The budget of tracing, where there is one.
+#[derive(Default)]
+pub struct BudgetState {
+    pub keeper: Option<BudgetKeeper>,
+    /// The count of the probes' run time, until there is a keeper.
+    pub run_time: Option<Arc<RunTimeCount>>,
+}
+
 /// The state of the thread.
 pub struct SessionThread<S> {
     pub capture: Observer,
@@ -76,17 +94,13 @@ pub struct SessionThread<S> {
     pub annotator: Annotator,
     pub commands: Receiver<SessionCommand>,
     pub latest: Arc<Mutex<Arc<Snapshot>>>,
-    pub meter: Option<Meter>,
-    pub ring_bytes: u32,
-    pub meters: HashMap<u32, Meter>,
+    pub usage: UsageMeters,
     pub unix: UnixServers,
     pub places: PlaceReader,
     /// The CPUs that this thread runs on.
     pub cpus: OwnCpus,
     pub windows: Option<SamplingWindows>,
-    pub keeper: Option<BudgetKeeper>,
-    /// For the keeper.
-    pub run_time: Option<Arc<RunTimeCount>>,
+    pub budget: BudgetState,
     /// Age of the events that were taken last, by the clock; zero if the ring buffer is empty.
     pub behind: Nanos,
     pub alternation: Option<Alternation>,
@@ -189,7 +203,8 @@ impl<S: DeliverySink> SessionThread<S> {
 
     /// True if the probes are detached until the next window.
     fn is_at_rest(&self) -> bool {
-        self.keeper.is_some() && self.windows.as_ref().is_some_and(SamplingWindows::is_at_rest)
+        self.budget.keeper.is_some()
+            && self.windows.as_ref().is_some_and(SamplingWindows::is_at_rest)
     }
 
     /// Takes events out of the ring buffer. Returns their number, and the time up to which all events were taken.
@@ -226,7 +241,7 @@ impl<S: DeliverySink> SessionThread<S> {
         if let Some(windows) = &mut self.windows {
             windows.taken(behind);
         }
-        if let Some(keeper) = &mut self.keeper {
+        if let Some(keeper) = &mut self.budget.keeper {
             keeper.took(count);
         }
         // A ring buffer that is empty now had all events from before the call. Otherwise the last event is the limit.
@@ -297,8 +312,8 @@ impl<S: DeliverySink> SessionThread<S> {
         self.capture.note_view(&mut snapshot);
         snapshot.unknown.muted_sockets = self.capture.probes().map_or(0, |p| p.muted() as u64);
         snapshot.trust.tracer = self.own_cost();
-        snapshot.trust.budget = self.keeper.as_ref().map(BudgetKeeper::shown);
-        let mut meters = std::mem::take(&mut self.meters);
+        snapshot.trust.budget = self.budget.keeper.as_ref().map(BudgetKeeper::shown);
+        let mut meters = std::mem::take(&mut self.usage.programs);
         if let Some(probes) = self.capture.probes_mut() {
             self.unix.refresh(probes);
         }
@@ -312,7 +327,7 @@ impl<S: DeliverySink> SessionThread<S> {
             process.rss_bytes = Some(meter.peak_rss());
             process.ended = meter.has_ended();
         }
-        self.meters = meters;
+        self.usage.programs = meters;
         snapshot.unix_servers = self.unix.beside(&snapshot);
         self.say_why_not_read(&mut snapshot);
         snapshot.groups.iter_mut().for_each(Group::check_verdicts);
@@ -365,14 +380,14 @@ impl<S: DeliverySink> SessionThread<S> {
     }
 
     fn own_cost(&mut self) -> TracerCost {
-        let Some(meter) = &mut self.meter else { return TracerCost::default() };
+        let Some(meter) = &mut self.usage.own else { return TracerCost::default() };
         meter.sample();
         // The pages of the kernel's ring buffer are mapped twice, so they are counted twice.
         let twice = self.capture.counted_twice();
         TracerCost {
             cpu_share: meter.cpu_share(),
             rss_bytes: meter.peak_rss().saturating_sub(twice),
-            ring_bytes: Some(self.ring_bytes.into()),
+            ring_bytes: Some(self.usage.ring_bytes.into()),
             cpu_time: Nanos(u64::try_from(meter.cpu().as_nanos()).unwrap_or(u64::MAX)),
             rss_now_bytes: meter.rss().saturating_sub(twice),
         }

@@ -10,10 +10,9 @@ use crate::observer::Observer;
 use crate::own_cpus::OwnCpus;
 use crate::places::PlaceReader;
 use crate::settings::{AttachLater, SessionSettings};
-use crate::thread::{Findings, RowMuting, SessionThread};
+use crate::thread::{BudgetState, Findings, RowMuting, SessionThread, UsageMeters};
 use crate::unix::UnixServers;
 use rustix::thread::CapabilitySet;
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use wirelap_capture::{ChosenHook, Urgency, packets};
@@ -79,15 +78,16 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             annotator: Annotator::of(packets_only),
             commands: receiver,
             latest: Arc::clone(&latest),
-            meter: Meter::start(std::process::id()),
-            ring_bytes: settings.capture.ring_bytes,
+            usage: UsageMeters {
+                own: Meter::start(std::process::id()),
+                ring_bytes: settings.capture.ring_bytes,
+                ..UsageMeters::default()
+            },
             unix: UnixServers::among(&settings.capture.pids),
             places: PlaceReader::default(),
             cpus: OwnCpus::default(),
-            meters: HashMap::new(),
             windows: None,
-            keeper: None,
-            run_time: settings.run_time.clone(),
+            budget: BudgetState { run_time: settings.run_time.clone(), ..BudgetState::default() },
             behind: Nanos(0),
             alternation: None,
             muting: RowMuting::from(&settings.muting),

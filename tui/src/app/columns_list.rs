@@ -7,13 +7,13 @@ use crossterm::event::KeyCode;
 impl App {
     /// Selects the column at a position of the list, and shows or hides it.
     pub(crate) fn toggle_column(&mut self, at: usize) {
-        self.columns.toggle(at);
+        self.rows.columns.toggle(at);
         self.overlay = Some(Overlay::Columns(at));
     }
 
     /// Reacts to a key while the list of columns is open, with the column at a position selected.
     pub(super) fn on_columns_key(&mut self, at: usize, key: KeyCode) -> Action {
-        let last = self.columns.entries().len().saturating_sub(1);
+        let last = self.rows.columns.entries().len().saturating_sub(1);
         let at = match key {
             KeyCode::Esc | KeyCode::Enter | KeyCode::Char('c' | 'q') => return Action::Redraw,
             KeyCode::Up | KeyCode::Char('k') => at.saturating_sub(1),
@@ -21,13 +21,13 @@ impl App {
             KeyCode::Home | KeyCode::Char('g') => 0,
             KeyCode::End | KeyCode::Char('G') => last,
             KeyCode::Char(' ') => {
-                self.columns.toggle(at);
+                self.rows.columns.toggle(at);
                 at
             }
-            KeyCode::Left | KeyCode::Char('K') => self.columns.move_up(at),
-            KeyCode::Right | KeyCode::Char('J') => self.columns.move_down(at),
+            KeyCode::Left | KeyCode::Char('K') => self.rows.columns.move_up(at),
+            KeyCode::Right | KeyCode::Char('J') => self.rows.columns.move_down(at),
             KeyCode::Char('d') => {
-                self.columns = ColumnChoice::default();
+                self.rows.columns = ColumnChoice::default();
                 at
             }
             _ => at,

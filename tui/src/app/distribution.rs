@@ -1,10 +1,12 @@
 //! The choices in the view "spread": the plot that is shown where there is no room for all of them, and the selected time.
 
 use super::Motion;
+use strum::VariantArray;
 use wirelap_events::Nanos;
+use wirelap_events::all_variants;
 
 /// A plot of the distribution of latencies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, VariantArray)]
 pub enum PlotKind {
     /// The heat map over time, with the throughput.
     #[default]
@@ -17,7 +19,7 @@ pub enum PlotKind {
 
 impl PlotKind {
     /// All plots, from the left to the right.
-    pub const ALL: [PlotKind; 3] = [PlotKind::OverTime, PlotKind::Percentiles, PlotKind::Histogram];
+    pub const ALL: [PlotKind; PlotKind::VARIANTS.len()] = all_variants();
 
     /// The name on the screen.
     pub const fn name(self) -> &'static str {

@@ -27,30 +27,66 @@ pub const MAX_SCROLL: u16 = 400;
 /// The most updates that are kept while the screen is paused; later ones are taken when it goes on.
 const MAX_HELD: usize = 2_400;
 
+/// The figures that are shown.
+#[derive(Debug, Default)]
+pub(super) struct ShownFigures {
+    /// The newest snapshot, with the figures of the chosen window.
+    pub snapshot: Arc<Snapshot>,
+    pub window: FigureWindow,
+    pub last_deliveries: LastDeliveries,
+}
+
+/// The rows that are listed, and how.
+#[derive(Debug, Default)]
+pub(super) struct RowList {
+    /// Indices of the shown snapshot's groups in the sorted order, without those that the filter hides.
+    pub order: Vec<usize>,
+    /// Number of rows that there would be without the filter.
+    pub unfiltered: usize,
+    pub selected: Option<GroupId>,
+    pub marked: Vec<GroupId>,
+    pub sort: Sort,
+    pub columns: ColumnChoice,
+    pub filter: String,
+}
+
+/// The look of the screen.
+#[derive(Debug)]
+pub(super) struct Appearance {
+    pub theme: Theme,
+    /// The theme that the user chose; `None` if the terminal decides.
+    pub chosen_theme: Option<Theme>,
+    pub scale: BarScale,
+    /// True if the screen takes clicks and the wheel.
+    pub mouse: bool,
+}
+
+/// The pause of the screen.
+#[derive(Debug, Default)]
+pub(super) struct ScreenPause {
+    pub is_on: bool,
+    /// Updates that came meanwhile.
+    pub held: Vec<Update>,
+}
+
+/// The probes, as the screen knows them.
+#[derive(Debug, Default)]
+pub(super) struct ProbeView {
+    pub history: ProbeHistory,
+    pub setup: ProbeSetup,
+}
+
 /// The screen's state.
 #[derive(Debug)]
 pub struct App {
     pub(super) history: SessionHistory,
-    /// The newest snapshot, with the figures of the chosen window.
-    pub(super) shown: Arc<Snapshot>,
-    /// Indices of the shown snapshot's groups in the sorted order, without those that the filter hides.
-    pub(super) order: Vec<usize>,
-    /// Number of rows that there would be without the filter.
-    pub(super) unfiltered: usize,
-    pub(super) selected: Option<GroupId>,
-    pub(super) marked: Vec<GroupId>,
+    pub(super) figures: ShownFigures,
+    pub(super) rows: RowList,
     pub(super) view: View,
-    pub(super) window: FigureWindow,
-    pub(super) sort: Sort,
-    pub(super) columns: ColumnChoice,
-    pub(super) scale: BarScale,
-    pub(super) last_deliveries: LastDeliveries,
-    pub(super) filter: String,
     pub(super) messages: MessagesView,
     pub(super) wall: Option<i64>,
     pub(super) scroll: u16,
-    pub(super) paused: bool,
-    pub(super) held: Vec<Update>,
+    pub(super) pause: ScreenPause,
     pub(super) overlay: Option<Overlay>,
     pub(super) distribution: SpreadState,
     pub(super) comparing: Comparing,
@@ -58,15 +94,10 @@ pub struct App {
     pub(super) replay: Option<ReplayState>,
     pub(super) notes: Vec<String>,
     pub(super) experiments: ExperimentsPanel,
-    pub(super) theme: Theme,
-    pub(super) probes: ProbeHistory,
-    pub(super) probe_setup: ProbeSetup,
+    pub(super) appearance: Appearance,
+    pub(super) probes: ProbeView,
     pub(super) threads: ThreadsState,
     pub(super) by_name: ByName,
-    /// True if the screen takes clicks and the wheel.
-    pub(super) mouse: bool,
-    /// The theme that the user chose; `None` if the terminal decides.
-    pub(super) chosen_theme: Option<Theme>,
 }
 
 impl Default for App {
@@ -80,23 +111,13 @@ impl App {
     pub fn new() -> App {
         App {
             history: SessionHistory::default(),
-            shown: Arc::default(),
-            order: Vec::new(),
-            unfiltered: 0,
-            selected: None,
-            marked: Vec::new(),
+            figures: ShownFigures::default(),
+            rows: RowList::default(),
             view: View::default(),
-            window: FigureWindow::default(),
-            sort: Sort::default(),
-            columns: ColumnChoice::default(),
-            last_deliveries: LastDeliveries::default(),
-            scale: BarScale::default(),
-            filter: String::new(),
             messages: MessagesView::default(),
             wall: None,
             scroll: 0,
-            paused: false,
-            held: Vec::new(),
+            pause: ScreenPause::default(),
             overlay: None,
             distribution: SpreadState::default(),
             comparing: Comparing::default(),
@@ -104,13 +125,15 @@ impl App {
             replay: None,
             notes: Vec::new(),
             experiments: ExperimentsPanel::default(),
-            theme: Theme::DARK,
-            probes: ProbeHistory::default(),
-            probe_setup: ProbeSetup::default(),
+            appearance: Appearance {
+                theme: Theme::DARK,
+                chosen_theme: None,
+                scale: BarScale::default(),
+                mouse: true,
+            },
+            probes: ProbeView::default(),
             threads: ThreadsState::default(),
             by_name: ByName::default(),
-            mouse: true,
-            chosen_theme: None,
         }
     }
 
@@ -122,31 +145,31 @@ impl App {
 
     /// Takes an update. It is shown after [`App::refresh`], or, while the screen is paused, when it goes on.
     pub fn take(&mut self, update: Update) {
-        if !self.paused {
+        if !self.pause.is_on {
             self.history.add(update);
-        } else if self.held.len() < MAX_HELD {
-            self.held.push(update);
+        } else if self.pause.held.len() < MAX_HELD {
+            self.pause.held.push(update);
         }
     }
 
     /// Forgets all updates, because a replay was moved back.
     pub fn restart(&mut self) {
         self.history = SessionHistory::default();
-        self.last_deliveries = LastDeliveries::default();
+        self.figures.last_deliveries = LastDeliveries::default();
         self.comparing = Comparing::default();
         self.distribution.clear_span();
-        self.held.clear();
+        self.pause.held.clear();
     }
 
     /// Shows what was taken. The same row stays selected, wherever it moves.
     pub fn refresh(&mut self) {
         let position = self.position();
-        self.last_deliveries.add(self.history.latest());
-        self.probes.take(self.history.latest());
-        self.shown = self.history.snapshot(self.window);
-        self.by_name.follow(self.shown.breakdown.as_ref());
+        self.figures.last_deliveries.add(self.history.latest());
+        self.probes.history.take(self.history.latest());
+        self.figures.snapshot = self.history.snapshot(self.figures.window);
+        self.by_name.follow(self.figures.snapshot.breakdown.as_ref());
         self.arrange();
-        let gone = self.selected.is_none_or(|id| self.rows().all(|group| group.id != id));
+        let gone = self.rows.selected.is_none_or(|id| self.rows().all(|group| group.id != id));
         if gone {
             self.select(position);
         }
@@ -155,21 +178,21 @@ impl App {
 
     /// Sorts and filters the rows.
     pub(super) fn arrange(&mut self) {
-        let groups = &self.shown.groups;
+        let groups = &self.figures.snapshot.groups;
         // A row that had no messages in the window had some before, and its trust is of all the time.
         let latest = self.history.latest();
         let all = &latest.groups;
-        let sorted = if self.sort.by == Some(Column::Trust) { all } else { groups };
-        let mut order = self.sort.order(sorted, &latest.trust);
+        let sorted = if self.rows.sort.by == Some(Column::Trust) { all } else { groups };
+        let mut order = self.rows.sort.order(sorted, &latest.trust);
         order.retain(|&at| columns::is_shown(all, at));
-        self.unfiltered = order.len();
-        order.retain(|&at| columns::matches(&groups[at], &self.filter));
-        self.order = order;
+        self.rows.unfiltered = order.len();
+        order.retain(|&at| columns::matches(&groups[at], &self.rows.filter));
+        self.rows.order = order;
     }
 
     /// The snapshot that is shown, with the figures of the chosen window.
     pub fn snapshot(&self) -> &Snapshot {
-        &self.shown
+        &self.figures.snapshot
     }
 
     /// Everything that has been seen so far.
@@ -179,17 +202,17 @@ impl App {
 
     /// The window that the figures are of.
     pub fn window(&self) -> FigureWindow {
-        self.window
+        self.figures.window
     }
 
     /// The groups in the sorted order.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &Group> + '_ {
-        self.order.iter().map(|&index| &self.shown.groups[index])
+        self.rows.order.iter().map(|&index| &self.figures.snapshot.groups[index])
     }
 
     /// The selected row's index in [`App::rows`]; 0 without rows.
     pub fn position(&self) -> usize {
-        self.rows().position(|group| Some(group.id) == self.selected).unwrap_or(0)
+        self.rows().position(|group| Some(group.id) == self.rows.selected).unwrap_or(0)
     }
 
     /// The selected group.
@@ -199,13 +222,13 @@ impl App {
 
     /// The rows that are marked for the comparison, in the order in which they were marked.
     pub fn marked(&self) -> impl Iterator<Item = &Group> + '_ {
-        let groups = &self.shown.groups;
-        self.marked.iter().filter_map(|id| groups.iter().find(|group| group.id == *id))
+        let groups = &self.figures.snapshot.groups;
+        self.rows.marked.iter().filter_map(|id| groups.iter().find(|group| group.id == *id))
     }
 
     /// True if a row is marked.
     pub fn is_marked(&self, id: GroupId) -> bool {
-        self.marked.contains(&id)
+        self.rows.marked.contains(&id)
     }
 
     /// The state of the view "spread".
@@ -230,7 +253,7 @@ impl App {
 
     /// The order of the rows.
     pub fn sort(&self) -> Sort {
-        self.sort
+        self.rows.sort
     }
 
     /// The text that the rows are filtered by, or in the view of single messages the messages, or in that of rows by name those; empty
@@ -239,20 +262,20 @@ impl App {
         match self.view {
             View::Messages => &self.messages.filter,
             View::ByName => self.by_name.text(),
-            _ => &self.filter,
+            _ => &self.rows.filter,
         }
     }
 
     /// The text that the rows are filtered by, whatever the view.
     pub fn row_filter(&self) -> &str {
-        &self.filter
+        &self.rows.filter
     }
 
     pub(super) fn filter_mut(&mut self) -> &mut String {
         match self.view {
             View::Messages => &mut self.messages.filter,
             View::ByName => self.by_name.text_mut(),
-            _ => &mut self.filter,
+            _ => &mut self.rows.filter,
         }
     }
 
@@ -268,19 +291,19 @@ impl App {
 
     /// Number of rows that there would be without the filter.
     pub fn unfiltered_rows(&self) -> usize {
-        self.unfiltered
+        self.rows.unfiltered
     }
 
     /// The columns that the user chose, and their order.
     pub(crate) fn columns(&self) -> &ColumnChoice {
-        &self.columns
+        &self.rows.columns
     }
 
     /// A row's figures of the whole observation, whatever the window.
     pub(crate) fn since_start<'a>(&'a self, group: &'a Group) -> (&'a Group, &'a Trust) {
         let latest = self.history.latest();
         let whole = latest.groups.iter().find(|whole| whole.id == group.id);
-        whole.map_or((group, &self.shown.trust), |whole| (whole, &latest.trust))
+        whole.map_or((group, &self.figures.snapshot.trust), |whole| (whole, &latest.trust))
     }
 
     /// Tells whether a row's figures can be used, by what is known of the whole observation.
@@ -291,12 +314,12 @@ impl App {
 
     /// Since when a row has been silent; `None` if it is not.
     pub fn silence(&self, group: &Group) -> Option<Silence> {
-        self.last_deliveries.silence(group)
+        self.figures.last_deliveries.silence(group)
     }
 
     /// The quantity that the lengths of the bars show.
     pub(crate) fn scale(&self) -> BarScale {
-        self.scale
+        self.appearance.scale
     }
 
     /// Number of lines of the view or the help that are scrolled out at the top.
@@ -306,7 +329,7 @@ impl App {
 
     /// True while the screen is paused: the figures stay as they are.
     pub fn is_paused(&self) -> bool {
-        self.paused
+        self.pause.is_on
     }
 
     /// The overlay that covers the body.
@@ -362,17 +385,17 @@ impl App {
 
     /// The activity of the probes in the last minutes.
     pub fn probes(&self) -> &ProbeHistory {
-        &self.probes
+        &self.probes.history
     }
 
     /// The chosen hooks and settings with which the probes are attached.
     pub fn probe_setup(&self) -> &ProbeSetup {
-        &self.probe_setup
+        &self.probes.setup
     }
 
     /// Sets how the probes are attached.
     pub fn set_probe_setup(&mut self, setup: ProbeSetup) {
-        self.probe_setup = setup;
+        self.probes.setup = setup;
     }
 
     /// The choice of the message whose threads are shown.
@@ -382,28 +405,28 @@ impl App {
 
     /// The colours.
     pub fn theme(&self) -> Theme {
-        self.theme
+        self.appearance.theme
     }
 
     /// Sets the colours.
     pub fn set_theme(&mut self, theme: Theme) {
-        self.theme = theme;
+        self.appearance.theme = theme;
     }
 
     /// True if the screen takes clicks and the wheel.
     pub fn has_mouse(&self) -> bool {
-        self.mouse
+        self.appearance.mouse
     }
 
     /// Sets whether the screen takes clicks and the wheel; it does by default.
     pub fn set_mouse(&mut self, mouse: bool) {
-        self.mouse = mouse;
+        self.appearance.mouse = mouse;
     }
 
     /// Selects the row at a position, or the last row if there are fewer.
     pub(crate) fn select(&mut self, position: usize) {
-        let last = self.order.len().saturating_sub(1);
+        let last = self.rows.order.len().saturating_sub(1);
         let id = self.rows().nth(position.min(last)).map(|group| group.id);
-        self.selected = id;
+        self.rows.selected = id;
     }
 }

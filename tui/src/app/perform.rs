@@ -34,22 +34,26 @@ impl App {
             ScreenCommand::Move(motion) => self.go(motion),
             ScreenCommand::Open => self.open(),
             ScreenCommand::Pause => self.pause(),
-            ScreenCommand::NextWindow => self.set_window(self.window.next()),
-            ScreenCommand::PreviousWindow => self.set_window(self.window.previous()),
+            ScreenCommand::NextWindow => self.set_window(self.figures.window.next()),
+            ScreenCommand::PreviousWindow => self.set_window(self.figures.window.previous()),
             ScreenCommand::SetMark => self.set_mark(),
             ScreenCommand::NextPlot if self.view == View::Compare => self.comparing.next(),
             ScreenCommand::NextPlot => self.distribution.next(),
             ScreenCommand::MarkRow => self.mark_row(),
-            ScreenCommand::NextSort => self.sort_by(self.sort.next(&self.columns.shown())),
-            ScreenCommand::PreviousSort => self.sort_by(self.sort.previous(&self.columns.shown())),
-            ScreenCommand::ReverseSort => {
-                self.sort_by(Sort { reverse: !self.sort.reverse, ..self.sort })
+            ScreenCommand::NextSort => {
+                self.sort_by(self.rows.sort.next(&self.rows.columns.shown()))
             }
-            ScreenCommand::BarScale => self.scale = self.scale.next(),
+            ScreenCommand::PreviousSort => {
+                self.sort_by(self.rows.sort.previous(&self.rows.columns.shown()))
+            }
+            ScreenCommand::ReverseSort => {
+                self.sort_by(Sort { reverse: !self.rows.sort.reverse, ..self.rows.sort })
+            }
+            ScreenCommand::BarScale => self.appearance.scale = self.appearance.scale.next(),
             ScreenCommand::NextTheme => {
-                self.theme = self.theme.next();
-                self.chosen_theme = Some(self.theme);
-                self.say(format!("theme: {}", self.theme.name()));
+                self.appearance.theme = self.appearance.theme.next();
+                self.appearance.chosen_theme = Some(self.appearance.theme);
+                self.say(format!("theme: {}", self.appearance.theme.name()));
             }
             ScreenCommand::Screenshot => return Action::Screenshot,
             ScreenCommand::Replay(control) => {
@@ -84,10 +88,10 @@ impl App {
         }
         if self.view != View::Overview {
             self.view = View::Overview;
-        } else if self.filter.is_empty() {
+        } else if self.rows.filter.is_empty() {
             return Action::Quit;
         } else {
-            self.filter.clear();
+            self.rows.filter.clear();
             self.refresh();
         }
         Action::Redraw
@@ -121,9 +125,9 @@ impl App {
     }
 
     fn pause(&mut self) {
-        self.paused = !self.paused;
-        if !self.paused {
-            for update in std::mem::take(&mut self.held) {
+        self.pause.is_on = !self.pause.is_on;
+        if !self.pause.is_on {
+            for update in std::mem::take(&mut self.pause.held) {
                 self.history.add(update);
             }
             self.refresh();
@@ -131,13 +135,13 @@ impl App {
     }
 
     fn set_window(&mut self, window: wirelap_history::FigureWindow) {
-        self.window = window;
+        self.figures.window = window;
         self.distribution.clear_span();
         self.refresh();
     }
 
     fn set_mark(&mut self) {
-        self.comparing.keep(&self.history, self.window);
+        self.comparing.keep(&self.history, self.figures.window);
         self.history.mark();
         self.refresh();
         self.say("baseline kept: the view \"compare\" shows what has changed since".into());
@@ -147,9 +151,9 @@ impl App {
     fn mark_row(&mut self) {
         let Some(id) = self.selected().map(|group| group.id) else { return };
         if self.is_marked(id) {
-            self.marked.retain(|marked| *marked != id);
+            self.rows.marked.retain(|marked| *marked != id);
         } else {
-            self.marked.push(id);
+            self.rows.marked.push(id);
         }
     }
 
@@ -162,7 +166,7 @@ impl App {
 
     /// Sorts by a column, or reverses the order if it is the one that the rows are sorted by.
     pub(crate) fn sort_toward(&mut self, column: Column) {
-        self.sort_by(self.sort.toward(column));
+        self.sort_by(self.rows.sort.toward(column));
     }
 
     /// Scrolls by so many lines, upwards if it is less than 0.
@@ -176,7 +180,7 @@ impl App {
     }
 
     fn sort_by(&mut self, sort: Sort) {
-        self.sort = sort;
+        self.rows.sort = sort;
         self.arrange();
     }
 
@@ -209,7 +213,7 @@ impl App {
 
     /// Scrolls the log, which has no selected row and more lines than other views.
     fn scroll_log(&mut self, motion: Motion) {
-        let lines = super::log::lines(self.history.log(), &self.filter).len();
+        let lines = super::log::lines(self.history.log(), &self.rows.filter).len();
         let last = crate::layout::count(lines.saturating_sub(1));
         let at = self.scroll.min(last);
         self.scroll = match motion {

@@ -56,15 +56,15 @@ impl ScreenState {
 impl App {
     /// The choices that are remembered until the next start.
     pub fn state(&self) -> ScreenState {
-        let columns = self.columns.shown().into_iter().map(|column| column.id().to_owned());
+        let columns = self.rows.columns.shown().into_iter().map(|column| column.id().to_owned());
         ScreenState {
             view: Some(self.view.name().into()),
-            window: Some(self.window.name().into()),
-            sort: self.sort.by.map(|column| column.id().into()),
-            reversed: self.sort.reverse,
-            columns: (!self.columns.is_usual()).then(|| columns.collect()),
-            bars: Some(self.scale.name().into()),
-            theme: self.chosen_theme.map(|theme| theme.name().into()),
+            window: Some(self.figures.window.name().into()),
+            sort: self.rows.sort.by.map(|column| column.id().into()),
+            reversed: self.rows.sort.reverse,
+            columns: (!self.rows.columns.is_usual()).then(|| columns.collect()),
+            bars: Some(self.appearance.scale.name().into()),
+            theme: self.appearance.chosen_theme.map(|theme| theme.name().into()),
         }
     }
 
@@ -78,21 +78,23 @@ impl App {
         }
         // A mark does not outlive the program, so nothing is since one.
         let window = find(&FigureWindow::ALL, FigureWindow::name, state.window.as_ref());
-        self.window =
+        self.figures.window =
             window.filter(|window| *window != FigureWindow::SinceMark).unwrap_or_default();
         let by = state.sort.as_deref().and_then(Column::from_id);
-        self.sort = Sort { by, reverse: state.reversed };
+        self.rows.sort = Sort { by, reverse: state.reversed };
         if let Some(columns) = &state.columns {
-            self.columns = ColumnChoice::of_ids(columns.iter().map(String::as_str));
+            self.rows.columns = ColumnChoice::of_ids(columns.iter().map(String::as_str));
         }
         if let Some(scale) =
             find(&[BarScale::Share, BarScale::Time], BarScale::name, state.bars.as_ref())
         {
-            self.scale = scale;
+            self.appearance.scale = scale;
         }
-        self.chosen_theme = state.theme.as_deref().and_then(Theme::from_name);
-        if let Some(theme) = self.chosen_theme.filter(|_| self.theme != Theme::NONE) {
-            self.theme = theme;
+        self.appearance.chosen_theme = state.theme.as_deref().and_then(Theme::from_name);
+        if let Some(theme) =
+            self.appearance.chosen_theme.filter(|_| self.appearance.theme != Theme::NONE)
+        {
+            self.appearance.theme = theme;
         }
         self.refresh();
     }

@@ -1,7 +1,10 @@
 //! The views: what fills the body of the screen.
 
+use strum::VariantArray;
+use wirelap_events::all_variants;
+
 /// A view that fills the body of the screen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, VariantArray)]
 pub enum View {
     /// All rows side by side.
     #[default]
@@ -30,19 +33,7 @@ pub enum View {
 
 impl View {
     /// All views, in the order of their tabs.
-    pub const ALL: [View; 11] = [
-        View::Overview,
-        View::Details,
-        View::Why,
-        View::Compare,
-        View::Distribution,
-        View::Messages,
-        View::Ledger,
-        View::Threads,
-        View::Probes,
-        View::Log,
-        View::ByName,
-    ];
+    pub const ALL: [View; View::VARIANTS.len()] = all_variants();
 
     /// The name in the tabs and in the command palette.
     pub const fn name(self) -> &'static str {

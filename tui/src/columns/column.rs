@@ -1,9 +1,12 @@
 //! The columns: what each one shows, how wide it is, and which ones a narrow screen leaves out.
 
+use strum::{IntoStaticStr, VariantArray};
+use wirelap_events::all_variants;
 use wirelap_history::FigureWindow;
 
 /// A column of the comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Column {
     /// The middleware, and its broker or endpoint.
     Name,
@@ -49,28 +52,7 @@ pub enum Column {
 
 impl Column {
     /// Every column, in its usual place from left to right.
-    pub const ALL: [Column; 20] = [
-        Column::Name,
-        Column::Rate,
-        Column::P50,
-        Column::P90,
-        Column::P99,
-        Column::P999,
-        Column::Max,
-        Column::GapP50,
-        Column::GapP99,
-        Column::Dwell,
-        Column::Overhead,
-        Column::BytesPerMessage,
-        Column::Retransmissions,
-        Column::Payload,
-        Column::Delivered,
-        Column::Matched,
-        Column::Trust,
-        Column::Why,
-        Column::MedianTrend,
-        Column::RateTrend,
-    ];
+    pub const ALL: [Column; Column::VARIANTS.len()] = all_variants();
 
     /// Every column, the most important one first: a narrow screen leaves out the last ones.
     pub const BY_IMPORTANCE: [Column; 20] = [
@@ -186,29 +168,8 @@ impl Column {
     }
 
     /// The name in the file of what the screen remembers.
-    pub const fn id(self) -> &'static str {
-        match self {
-            Column::Name => "name",
-            Column::Rate => "rate",
-            Column::P50 => "p50",
-            Column::P90 => "p90",
-            Column::P99 => "p99",
-            Column::P999 => "p999",
-            Column::Max => "max",
-            Column::GapP50 => "gap_p50",
-            Column::GapP99 => "gap_p99",
-            Column::Dwell => "dwell",
-            Column::Overhead => "overhead",
-            Column::BytesPerMessage => "bytes_per_message",
-            Column::Retransmissions => "retransmissions",
-            Column::Payload => "payload",
-            Column::Delivered => "delivered",
-            Column::Matched => "matched",
-            Column::Trust => "trust",
-            Column::Why => "why",
-            Column::MedianTrend => "median_trend",
-            Column::RateTrend => "rate_trend",
-        }
+    pub fn id(self) -> &'static str {
+        self.into()
     }
 
     /// The column with this [`Column::id`].

@@ -5,8 +5,9 @@ use wirelap_correlate::snapshot::{
     Breakdown, BreakdownRow, Cause, Counts, Detail, Framed, Group, GroupNote, HistoryPoint,
     HolderShare, Holes, Lag, LagHolder, Muted, MutedExtent, OperationCost, Overdue, Overhead, Part,
     Period, ProbeLoss, Process, Rate, RateSums, Scheduling, SegmentStat, Severity, SlowSubscriber,
-    SlowSubscribers, Snapshot, SnapshotNote, Summary, Tail, TailRow, Trust, UnixClients, Unknown,
-    UnknownTraffic, Unseen, Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
+    SlowSubscribers, Snapshot, SnapshotNote, Summary, Tail, TailRow, Trust, UncertainCounts,
+    UnixClients, Unknown, UnknownTraffic, Unseen, Verdict, VerdictKind, Whereabouts, Why,
+    WorstMessage,
 };
 use wirelap_correlate::{Circumstance, Clause, CpuHolders, Dimension, ForeignName, Remedy};
 use wirelap_events::{
@@ -280,8 +281,11 @@ prop_compose! {
             rate_active: Rate { msg_per_s: msg, payload_bit_per_s: bit, error: 0.0 },
             rate_now: Rate { msg_per_s: msg_now, payload_bit_per_s: bit_now, error: bit },
             payload_bytes: counts[0], one_way, sched_gap, segments, overhead, processes, history,
-            coverage, notes, why, without_send: retained, to_unseen_readers: delivered,
-            read_twice: uncovered, cut_short: sent, encrypted: uncovered, unseen_pairs: 0, unannounced: 0, nameless: sent, guessed: uncovered,
+            coverage, notes, why,
+            uncertain: UncertainCounts {
+                without_send: retained, to_unseen_readers: delivered, read_twice: uncovered, cut_short: sent, superseded: 0,
+                encrypted: uncovered, unseen_pairs: 0, unannounced: 0, nameless: sent, guessed: uncovered,
+            },
             partial: None,
             muted: (duplicates % 3 > 0).then_some(Muted { now: duplicates % 3 == 1, time: Nanos(sent) }),
             holes: Holes {

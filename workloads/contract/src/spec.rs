@@ -66,6 +66,7 @@ pub enum LinkTransport {
     Udp,
 }
 
+// A field for each option.
 /// The command line of a workload process.
 #[derive(Clone, Debug, PartialEq, Args)]
 // With arguments flattened into it, the group would have no member that tells whether there is a spec at all.

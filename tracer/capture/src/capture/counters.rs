@@ -38,12 +38,12 @@ impl Capture {
     /// The counters of each probe.
     pub fn counters(&self) -> Vec<ProbeCounters> {
         let sums = self.read_counters().unwrap_or_default();
-        let skipped = self.skipped.of(&self.ebpf);
+        let skipped = self.counts.skipped.of(&self.ebpf);
         Probe::ALL
             .into_iter()
             .map(|probe| {
                 let [filtered, lost, muted] = sums[probe as usize];
-                let emitted = self.emitted[probe as usize];
+                let emitted = self.counts.emitted[probe as usize];
                 let skipped = skipped[probe as usize];
                 ProbeCounters { probe, emitted, filtered, lost, skipped, muted }
             })
@@ -56,15 +56,15 @@ impl Capture {
         sink: &mut dyn FnMut(&Event<'_>),
     ) -> Result<usize, CaptureError> {
         let now = Instant::now();
-        if now < self.next_loss_check {
+        if now < self.counts.next_loss_check {
             return Ok(0);
         }
-        self.next_loss_check = now + LOSS_CHECK;
+        self.counts.next_loss_check = now + LOSS_CHECK;
         let sums = self.read_counters()?;
-        let skipped = self.skipped.at(now, &self.ebpf);
+        let skipped = self.counts.skipped.at(now, &self.ebpf);
         let mut count = 0;
         for (probe, ([_, lost, _], reported)) in
-            Probe::ALL.into_iter().zip(sums.into_iter().zip(&mut self.lost))
+            Probe::ALL.into_iter().zip(sums.into_iter().zip(&mut self.counts.lost))
         {
             let counts =
                 [(LossCause::RingFull, lost), (LossCause::RunSkipped, skipped[probe as usize])];

@@ -1,6 +1,7 @@
 //! The running capture.
 
 mod counters;
+mod event_counts;
 mod existing;
 mod filtering;
 mod later;
@@ -24,14 +25,13 @@ use crate::stash::PayloadStash;
 use crate::tls::{TlsAccess, TlsWatch};
 use crate::{AttachError, CaptureConfig, CaptureError, allocator, clock, kernel};
 use aya::Ebpf;
+use event_counts::EventCounts;
 use maps::{array, map_error};
 use muted_sockets::MutedSockets;
 use needs::Needs;
 use rustix::thread::CapabilitySet;
-use skipped::SkippedRuns;
 use std::collections::VecDeque;
-use std::time::Instant;
-use wirelap_events::{Body, Cpu, Event, Pid, Probe, TraceDetail};
+use wirelap_events::{Body, Cpu, Event, Pid, TraceDetail};
 
 /// Attached probes. Dropping this value detaches them, and so does the end of the process, even if it is killed.
 pub struct Capture {
@@ -56,11 +56,7 @@ pub struct Capture {
     windows: u32,
     open: bool,
     muted: MutedSockets,
-    emitted: [u64; Probe::ALL.len()],
-    /// Losses that [`Body::Lost`] has told so far.
-    lost: [[u64; 2]; Probe::ALL.len()],
-    skipped: SkippedRuns,
-    next_loss_check: Instant,
+    counts: EventCounts,
     empty_ticks: u32,
     /// Events that are made here and not by the probes, in order of time.
     pending: VecDeque<Event<'static>>,
@@ -79,7 +75,7 @@ impl Capture {
         let Attached { mut ebpf, links, hooks, later, joins_payload, tls } =
             attach::attach(config)?;
         let ring = RingConsumer::of(&mut ebpf, RingKind::choose(config))?;
-        let skipped = SkippedRuns::since_now(&ebpf);
+        let counts = EventCounts::since_now(&ebpf);
         let mut capture = Capture {
             ring,
             ring_bytes: config.ring_bytes,
@@ -97,10 +93,7 @@ impl Capture {
             windows: 1,
             open: false,
             muted: MutedSockets::default(),
-            emitted: [0; Probe::ALL.len()],
-            lost: [[0; 2]; Probe::ALL.len()],
-            skipped,
-            next_loss_check: Instant::now(),
+            counts,
             empty_ticks: 0,
             pending: VecDeque::new(),
             own: Pid(std::process::id()),

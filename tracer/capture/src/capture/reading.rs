@@ -100,7 +100,7 @@ impl Capture {
                 tls.has_socket(socket.task.pid);
             }
             if let Some(probe) = event.body.probe() {
-                self.emitted[probe as usize] += 1;
+                self.counts.emitted[probe as usize] += 1;
             }
             sink(&event);
             count += 1;

@@ -24,6 +24,7 @@ Examples:
 
 On the screen, ? shows all keys, x starts and changes workloads, s writes the screen to files.";
 
+// A field for each option.
 /// `wirelap live`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]

@@ -1,5 +1,8 @@
 //! The dimensions by which rows are told apart.
 
+use strum::{IntoStaticStr, VariantArray};
+use wirelap_events::all_variants;
+
 /// The most dimensions of one breakdown.
 pub const MAX_NESTED: usize = 4;
 
@@ -7,7 +10,8 @@ pub const MAX_NESTED: usize = 4;
 ///
 /// Client, group, connection, process, container and host are those of the publisher for a message that is sent, and those of the subscriber for one
 /// that is delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Dimension {
     /// The topic, subject or key expression.
     Topic,
@@ -31,31 +35,11 @@ pub enum Dimension {
 
 impl Dimension {
     /// Every dimension.
-    pub const ALL: [Dimension; 9] = [
-        Dimension::Topic,
-        Dimension::Client,
-        Dimension::Group,
-        Dimension::Connection,
-        Dimension::Process,
-        Dimension::Container,
-        Dimension::Host,
-        Dimension::Protocol,
-        Dimension::Broker,
-    ];
+    pub const ALL: [Dimension; Dimension::VARIANTS.len()] = all_variants();
 
     /// The name on the command line, in tables and in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Dimension::Topic => "topic",
-            Dimension::Client => "client",
-            Dimension::Group => "group",
-            Dimension::Connection => "connection",
-            Dimension::Process => "process",
-            Dimension::Container => "container",
-            Dimension::Host => "host",
-            Dimension::Protocol => "protocol",
-            Dimension::Broker => "broker",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The dimension of this name.

@@ -1,9 +1,12 @@
 //! The query of a breakdown: which rows are made, and which of them a snapshot lists.
 
 use super::dimension::Dimension;
+use strum::{IntoStaticStr, VariantArray};
+use wirelap_events::all_variants;
 
 /// The figure by which rows are ordered, the largest first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum RowFigure {
     /// Messages that were sent or read.
     #[default]
@@ -24,27 +27,11 @@ pub enum RowFigure {
 
 impl RowFigure {
     /// Every figure.
-    pub const ALL: [RowFigure; 7] = [
-        RowFigure::Messages,
-        RowFigure::Sent,
-        RowFigure::Delivered,
-        RowFigure::Bytes,
-        RowFigure::P50,
-        RowFigure::P99,
-        RowFigure::Max,
-    ];
+    pub const ALL: [RowFigure; RowFigure::VARIANTS.len()] = all_variants();
 
     /// The name on the command line and on the screen.
-    pub const fn name(self) -> &'static str {
-        match self {
-            RowFigure::Messages => "messages",
-            RowFigure::Sent => "sent",
-            RowFigure::Delivered => "delivered",
-            RowFigure::Bytes => "bytes",
-            RowFigure::P50 => "p50",
-            RowFigure::P99 => "p99",
-            RowFigure::Max => "max",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The figure of this name.

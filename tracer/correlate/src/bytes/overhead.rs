@@ -11,11 +11,14 @@
 use super::framing::Framed;
 use super::parts::Parts;
 use std::ops::AddAssign;
+use strum::{IntoStaticStr, VariantArray};
+use wirelap_events::all_variants;
 use wirelap_events::{MAX_LEGS, Saturate};
 
 /// An operation of a protocol, as published comparisons of wire overhead list it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, VariantArray)]
 #[repr(u8)]
+#[strum(serialize_all = "lowercase")]
 pub enum Operation {
     /// Opens a session. An occurrence is a session; its frames of both directions are its bytes.
     Open,
@@ -33,25 +36,11 @@ pub enum Operation {
 
 impl Operation {
     /// Every operation, in the order of a session's life.
-    pub const ALL: [Operation; 6] = [
-        Operation::Open,
-        Operation::Declare,
-        Operation::Publish,
-        Operation::Acknowledge,
-        Operation::KeepAlive,
-        Operation::Close,
-    ];
+    pub const ALL: [Operation; Operation::VARIANTS.len()] = all_variants();
 
     /// The name in tables and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Operation::Open => "open",
-            Operation::Declare => "declare",
-            Operation::Publish => "publish",
-            Operation::Acknowledge => "acknowledge",
-            Operation::KeepAlive => "keepalive",
-            Operation::Close => "close",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -1,11 +1,14 @@
 //! Bytes on the device by what they were for.
 
 use std::ops::{AddAssign, Index, IndexMut};
+use strum::{IntoStaticStr, VariantArray};
+use wirelap_events::all_variants;
 use wirelap_events::{FrameClass, Saturate, Total};
 
 /// The purpose of a byte on the device. Every byte is in exactly one part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, VariantArray)]
 #[repr(u8)]
+#[strum(serialize_all = "lowercase")]
 pub enum Part {
     /// Application payload on its way to the first that reads it, once on each leg.
     Payload,
@@ -37,6 +40,7 @@ pub enum Part {
     Link,
     /// TCP packets without data that open or close nothing: acknowledgements, window updates, probes.
     /// Whole.
+    #[strum(serialize = "pure ACKs")]
     PureAck,
     /// TCP packets without data that open, close or reset the connection, and ICMP errors. Whole.
     Connection,
@@ -50,47 +54,11 @@ impl Part {
     pub const COUNT: usize = 17;
 
     /// Every part, from the inside of a packet out.
-    pub const ALL: [Part; Part::COUNT] = [
-        Part::Payload,
-        Part::Copies,
-        Part::Repeats,
-        Part::Header,
-        Part::Session,
-        Part::Subscribe,
-        Part::Ack,
-        Part::KeepAlive,
-        Part::Discovery,
-        Part::Other,
-        Part::Opaque,
-        Part::Transport,
-        Part::Network,
-        Part::Link,
-        Part::PureAck,
-        Part::Connection,
-        Part::Retransmitted,
-    ];
+    pub const ALL: [Part; Part::VARIANTS.len()] = all_variants();
 
     /// The name on the screen.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Part::Payload => "payload",
-            Part::Copies => "copies",
-            Part::Repeats => "repeats",
-            Part::Header => "header",
-            Part::Session => "session",
-            Part::Subscribe => "subscribe",
-            Part::Ack => "ack",
-            Part::KeepAlive => "keepalive",
-            Part::Discovery => "discovery",
-            Part::Other => "other",
-            Part::Opaque => "opaque",
-            Part::Transport => "transport",
-            Part::Network => "network",
-            Part::Link => "link",
-            Part::PureAck => "pure ACKs",
-            Part::Connection => "connection",
-            Part::Retransmitted => "retransmitted",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The part of those bytes of a frame that are no payload.

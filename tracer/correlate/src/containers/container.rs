@@ -1,6 +1,8 @@
 //! The container, pod or unit that the path of a cgroup names.
 
 use super::unit::unit;
+use strum::{IntoStaticStr, VariantArray};
+use wirelap_events::all_variants;
 use wirelap_events::human::clean;
 
 /// Characters of a container's id in a name, as the runtimes' own commands show it.
@@ -10,7 +12,8 @@ const SHORT_ID: usize = 12;
 const SHORT_POD: usize = 8;
 
 /// The kind of a cgroup: of which container runtime, pod or unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum ContainerKind {
     /// A container of Docker.
     Docker,
@@ -39,35 +42,11 @@ pub enum ContainerKind {
 
 impl ContainerKind {
     /// Every kind.
-    pub const ALL: [ContainerKind; 11] = [
-        ContainerKind::Docker,
-        ContainerKind::Containerd,
-        ContainerKind::CriO,
-        ContainerKind::Podman,
-        ContainerKind::Lxc,
-        ContainerKind::Machine,
-        ContainerKind::Container,
-        ContainerKind::Pod,
-        ContainerKind::Unit,
-        ContainerKind::Root,
-        ContainerKind::Unknown,
-    ];
+    pub const ALL: [ContainerKind; ContainerKind::VARIANTS.len()] = all_variants();
 
     /// The name in tables and in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ContainerKind::Docker => "docker",
-            ContainerKind::Containerd => "containerd",
-            ContainerKind::CriO => "cri-o",
-            ContainerKind::Podman => "podman",
-            ContainerKind::Lxc => "lxc",
-            ContainerKind::Machine => "machine",
-            ContainerKind::Container => "container",
-            ContainerKind::Pod => "pod",
-            ContainerKind::Unit => "unit",
-            ContainerKind::Root => "root",
-            ContainerKind::Unknown => "unknown",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// True for a container or a pod, false for what is just a part of the host.

@@ -87,7 +87,7 @@ impl Accounts {
         self.totals.unknown_reads.grow(1);
         let is_its = |row: &&mut Row| row.roles.contains_key(&pid) && !row.is_muted();
         let its = self.rows.iter_mut().filter(is_its);
-        its.for_each(|row| row.unknown_reads.grow(1));
+        its.for_each(|row| row.noted.unknown_reads.grow(1));
         self.unknown_readers.insert(pid);
     }
 
@@ -104,8 +104,8 @@ impl Accounts {
             // It came into view since its row was muted.
             Some(row) if row.is_muted() && gone.muted_until == Nanos(0) => {}
             Some(row) => {
-                gone.add_bytes_to(&mut row.past);
-                row.past_holes += gone.holes();
+                gone.add_bytes_to(&mut row.past.overhead);
+                row.past.holes += gone.holes();
             }
             None => {
                 if let Some(server) = gone.probed_server() {
@@ -118,7 +118,7 @@ impl Accounts {
     /// Keeps what a conversation that is forgotten adds to what is not known of a row.
     pub fn keep_unrecognised(&mut self, row: GroupId, bytes: u64) {
         if let Some(row) = self.rows.get_mut(row) {
-            row.past_holes.undecoded_bytes.grow(bytes);
+            row.past.holes.undecoded_bytes.grow(bytes);
         }
     }
 

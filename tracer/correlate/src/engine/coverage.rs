@@ -1,6 +1,7 @@
 //! The coverage of the time that is looked at: since when there are reports, and which are missing.
 
-use crate::stats::{ON_ITS_WAY, Pauses};
+use crate::limits::rates::LONGEST_WAY_OVER_PAUSE;
+use crate::stats::Pauses;
 use wirelap_events::{LossCause, LostEvents, Nanos, Probe, Saturate, Total};
 
 /// Since when events are reported, and what of them is missing: lost, or left out on purpose.
@@ -10,11 +11,11 @@ pub struct Coverage {
     since: Option<Nanos>,
     /// Events lost, by probe.
     lost: [u64; Probe::ALL.len()],
-    /// Those of them that are runs of probes that the kernel skipped.
+    /// Lost events that are runs of probes that the kernel skipped.
     skipped: u64,
-    /// Those of them that a file itself counts as missing.
+    /// Lost events that a file itself counts as missing.
     stated: u64,
-    /// Those of them that are datagrams of which a fragment is missing.
+    /// Lost events that are datagrams of which a fragment is missing.
     fragmented: u64,
     pauses: Pauses,
     /// Nothing is known to have been missed since then: the window was opened, or events were lost.
@@ -52,7 +53,7 @@ impl Coverage {
 
     /// Until when a message that is read may have been sent before observation began; `None` if `at` is later.
     pub fn beginning(&self, at: Nanos) -> Option<Nanos> {
-        let until = self.since? + ON_ITS_WAY;
+        let until = self.since? + LONGEST_WAY_OVER_PAUSE;
         (at < until).then_some(until)
     }
 

@@ -99,9 +99,9 @@ impl SocketEntry {
 #[derive(Debug, Default)]
 pub struct Datagrams {
     port: u16,
-    /// Those that came for it and were not seen to be read.
+    /// Datagrams that came for it and were not seen to be read.
     pub inbox: VecDeque<(Direction, u64)>,
-    /// Those that no send call was found for yet.
+    /// Datagrams that no send call was found for yet.
     pub outbox: VecDeque<Outgoing>,
     /// The last send calls.
     pub calls: VecDeque<Call>,
@@ -147,7 +147,7 @@ impl Datagrams {
 #[derive(Debug, Default)]
 pub struct Sockets {
     entries: FxHashMap<SocketId, SocketEntry>,
-    /// Those that were closed, and when.
+    /// Sockets that were closed, and when.
     gone: VecDeque<(Nanos, SocketId)>,
     /// Number of sockets that each process has open.
     open: FxHashMap<Pid, u32>,
@@ -189,7 +189,7 @@ impl Sockets {
             muted_until: Nanos(0),
         };
         let before = self.entries.insert(socket.id, entry).filter(|one| one.closed.is_none());
-        self.moves(before.map(|before| before.pid), Some(pid));
+        self.count_move(before.map(|before| before.pid), Some(pid));
         if socket.transport == Transport::Udp {
             let at = self.ports.entry((socket.netns, socket.local.port())).or_default();
             if !at.is_full() && !at.contains(&socket.id) {
@@ -206,7 +206,7 @@ impl Sockets {
     }
 
     /// An open socket is not of one process any more, and of another one from now on.
-    fn moves(&mut self, from: Option<Pid>, to: Option<Pid>) {
+    fn count_move(&mut self, from: Option<Pid>, to: Option<Pid>) {
         let is_known = |pid: &Pid| *pid != Pid(0);
         if let Some(from) = from.filter(is_known)
             && let Some(count) = self.open.get_mut(&from)
@@ -267,7 +267,7 @@ impl Sockets {
             let (netns, is_open) = (entry.netns, entry.closed.is_none());
             self.learned.grow(1);
             if is_open {
-                self.moves(Some(before), Some(task.pid));
+                self.count_move(Some(before), Some(task.pid));
             }
             if !self.names.contains_key(&task.pid) {
                 self.arrive(task.pid, netns);
@@ -348,7 +348,7 @@ impl Sockets {
         let (tx, pid) = (entry.tx, entry.pid);
         if entry.closed.replace(at).is_none() {
             self.gone.push_back((at, id));
-            self.moves(Some(pid), None);
+            self.count_move(Some(pid), None);
         }
         tx
     }

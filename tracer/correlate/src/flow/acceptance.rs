@@ -52,12 +52,12 @@ impl Flow {
         if is_far {
             self.unwrap.jump(seq);
             self.interrupted = true;
-            self.forget_seen();
+            self.packets.forget_seen();
         }
     }
 
     /// Notes a segment that does not fit; true if it is the last of several in a row.
-    fn insists(&mut self, seq: Seq, end: Seq) -> bool {
+    fn note_strange(&mut self, seq: Seq, end: Seq) -> bool {
         let before = self.window.strange.filter(|(at, _)| {
             let distance = seq.distance_from(*at);
             end != seq && (-ROW..=ROW).contains(&distance)
@@ -106,7 +106,7 @@ impl Conversation {
             let is_between_others = sender.is_none() && self.flow(side).receiver.is_none();
             let is_believed = by_own
                 || was_paused
-                || is_between_others && self.flow_mut(side).insists(tcp.seq, end);
+                || is_between_others && self.flow_mut(side).note_strange(tcp.seq, end);
             if !is_believed {
                 return false;
             }
@@ -126,6 +126,6 @@ impl Conversation {
     /// place.
     pub fn is_held(&self) -> bool {
         let has_socket = |flow: &Flow| flow.sender.is_some() || flow.receiver.is_some();
-        !self.closed && self.flows.iter().any(has_socket)
+        !self.life.is_closed && self.flows.iter().any(has_socket)
     }
 }

@@ -1,21 +1,21 @@
 //! Times at which bytes that are no messages of their own were sent, and were there: what an end of a conversation
 //! answers, and its answer.
 
-use super::direction::{Flow, last_before};
+use super::direction::Flow;
 use super::requests::{first_left, waits_for_acknowledgement};
 use crate::marks::Marks;
-use wirelap_events::{Nanos, Offset, Receipt};
+use wirelap_events::{ByteRange, Nanos, Offset, Receipt};
 
 impl Flow {
     /// Time at which all bytes before `end` were there for their reader; `None` if that was not
     /// seen.
     pub fn arrived(&self, end: Offset) -> Option<Nanos> {
         if let Marks::Tcp(marks) = &self.marks
-            && let Some(ready) = marks.ready_at(last_before(end))
+            && let Some(ready) = marks.ready_at(ByteRange::last_before(end))
         {
             return Some(ready);
         }
-        let path = self.marks.path(last_before(end), 0);
+        let path = self.marks.path(ByteRange::last_before(end), 0);
         let was_behind = path.circumstances.behind_loss;
         // Of what came long ago, only when it was read is remembered.
         let had_read = || match &self.marks {
@@ -28,11 +28,11 @@ impl Flow {
     /// Time at which the byte before `end` was sent by its sender, whose side is seen.
     pub fn sent_at(&self, end: Offset) -> Option<Nanos> {
         if let Marks::Tcp(marks) = &self.marks
-            && let Some(sent) = marks.written_at(last_before(end))
+            && let Some(sent) = marks.written_at(ByteRange::last_before(end))
         {
             return Some(sent);
         }
-        let path = self.marks.path(last_before(end), 0);
+        let path = self.marks.path(ByteRange::last_before(end), 0);
         path.send.or(first_left(&path))
     }
 
@@ -40,7 +40,7 @@ impl Flow {
     /// if it was not seen.
     pub fn receipt(&self, end: Offset, answered: Nanos) -> Option<Receipt> {
         let Marks::Tcp(marks) = &self.marks else { return None };
-        let byte = last_before(end);
+        let byte = ByteRange::last_before(end);
         let path = self.marks.path(byte, 0);
         let sent = path.send.or(first_left(&path)).or(path.rx)?;
         let arrived = self.arrived(end).map(|at| at.clamp(sent, answered.max(sent)));

@@ -1,6 +1,5 @@
 //! Bytes of a direction that were on the counting device.
 
-use arrayvec::ArrayVec;
 use wirelap_events::{ByteRange, Offset, Saturate};
 
 /// Holes that are remembered: bytes that later ones overtook, because a queue before the device lost
@@ -11,7 +10,8 @@ const HOLES: usize = 4;
 #[derive(Clone, Debug, Default)]
 pub struct CarriedBytes {
     to: Offset,
-    holes: ArrayVec<ByteRange, HOLES>,
+    /// Most flows never have one.
+    holes: Vec<ByteRange>,
 }
 
 impl CarriedBytes {
@@ -36,7 +36,7 @@ impl CarriedBytes {
             before = before.saturating_sub(self.fill(range));
         }
         if range.start > self.to && !self.is_empty() {
-            if self.holes.is_full() {
+            if self.holes.len() >= HOLES {
                 self.holes.remove(0);
             }
             self.holes.push(ByteRange { start: self.to, end: range.start });
@@ -48,12 +48,12 @@ impl CarriedBytes {
     /// Takes `range` out of the holes. Returns how many bytes of it were in one.
     fn fill(&mut self, range: ByteRange) -> u64 {
         let mut filled = 0;
-        let mut left: ArrayVec<ByteRange, HOLES> = ArrayVec::new();
+        let mut left = Vec::new();
         for hole in self.holes.drain(..) {
             let start = hole.start.max(range.start);
             let end = hole.end.min(range.end);
             if start >= end {
-                let _ = left.try_push(hole);
+                left.push(hole);
                 continue;
             }
             filled.grow(end.0.saturating_sub(start.0));
@@ -62,11 +62,12 @@ impl CarriedBytes {
                 ByteRange { start: end, end: hole.end },
             ] {
                 if !rest.is_empty() {
-                    // A hole that was split and finds no room is forgotten.
-                    let _ = left.try_push(rest);
+                    left.push(rest);
                 }
             }
         }
+        // The last parts of holes that were split are forgotten, if there are too many.
+        left.truncate(HOLES);
         self.holes = left;
         filled
     }

@@ -1,8 +1,8 @@
 //! Collector of a decoder's results: messages for the joins, bytes for the ledger, and frames that bear on
 //! messages.
 
-use super::found::{Found, FoundFragments};
-use super::identity::{content, identify};
+use super::found::{Found, FoundFragments, FoundReader};
+use super::identity::{content, found_message};
 use super::output::DecoderOutput;
 use super::places::{FoundPlace, GivenPlaces};
 use super::requests::Released;
@@ -35,7 +35,7 @@ pub struct ControlFrames {
     /// Messages that their receiver is given once their transaction is committed.
     pub committed: bool,
     /// Acknowledgements before which their receiver may not have been allowed to send more, one of each consumer or channel.
-    pub rooms: [Option<FoundRoom>; ROOMS],
+    pub acknowledgements: [Option<FoundAcknowledgement>; ACKNOWLEDGEMENTS],
     /// Time for which its sender does not read what comes from its receiver.
     pub throttle: Option<Throttle>,
     /// The ends whose clients get no more of something.
@@ -43,11 +43,11 @@ pub struct ControlFrames {
 }
 
 /// So many consumers of a connection may acknowledge in one packet, of which all are told.
-const ROOMS: usize = 4;
+const ACKNOWLEDGEMENTS: usize = 4;
 
 /// An acknowledgement of a message while as many as ever were not acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FoundRoom {
+pub struct FoundAcknowledgement {
     /// The consumer or channel.
     pub line: u64,
     /// One past the last byte of the first message that it acknowledges, in the other direction, if that was captured.
@@ -57,17 +57,17 @@ pub struct FoundRoom {
     /// One past its own last byte.
     pub end: Offset,
     /// True if its receiver may send more from then on.
-    pub makes_room: bool,
+    pub permits_more: bool,
 }
 
 impl ControlFrames {
-    fn acknowledges(&mut self, found: FoundRoom) {
-        let mut places = self.rooms.iter_mut();
-        let place = places.find(|room| room.is_none_or(|room| room.line == found.line));
+    fn add_acknowledgement(&mut self, found: FoundAcknowledgement) {
+        let mut places = self.acknowledgements.iter_mut();
+        let place = places.find(|known| known.is_none_or(|known| known.line == found.line));
         match place {
             // What is acknowledged first was there first.
             Some(Some(first)) => {
-                first.makes_room |= found.makes_room;
+                first.permits_more |= found.permits_more;
                 first.full_with = first.full_with.or(found.full_with);
             }
             Some(place) => *place = Some(found),
@@ -97,19 +97,13 @@ pub struct Collector<'a> {
     passed_on: bool,
     /// True if that message lay in a queue until its time there was over.
     has_expired: bool,
-    /// The group in which the message in the frame that comes next is read.
-    group: ReaderGroup,
     /// The frame that comes next requests messages.
     asks: bool,
     /// The acknowledgement in the frame that comes next: the end of its message, the end of the message with which as many as ever
-    /// were under way, and whether it makes room for more.
+    /// were under way, and whether it permits more.
     acknowledges: Option<(Option<Offset>, Option<Offset>, bool)>,
-    /// The consumer or channel that it is about.
-    line: u64,
-    /// The subscription that the message in it is for.
-    subscription: u32,
-    /// Number of requests since its reader took over the partition, or whatever it is part of.
-    taken_over: Option<u32>,
+    /// The reader of the message in it, or the consumer or channel that it is about.
+    reader: FoundReader,
     /// The place of the message in it.
     place: FoundPlace,
 }
@@ -135,12 +129,9 @@ impl<'a> Collector<'a> {
             is_unsure: false,
             passed_on: false,
             has_expired: false,
-            group: ReaderGroup::Unknown,
             asks: false,
             acknowledges: None,
-            line: 0,
-            subscription: 0,
-            taken_over: None,
+            reader: FoundReader::default(),
             place: FoundPlace::Unknown,
         }
     }
@@ -160,7 +151,7 @@ impl FrameSink for Collector<'_> {
         let is_unsure = std::mem::take(&mut self.is_unsure);
         let passed_on = std::mem::take(&mut self.passed_on);
         let has_expired = std::mem::take(&mut self.has_expired);
-        let group = std::mem::take(&mut self.group);
+        let reader = std::mem::take(&mut self.reader);
         if let Some(fragments) = fragments {
             self.ledger.repeated(self.side, fragments.repeated_bytes);
             let (side, at) = (self.side, frame.range.start);
@@ -173,13 +164,17 @@ impl FrameSink for Collector<'_> {
             let (side, end) = (self.side, frame.range.end);
             self.found.released.push(Released { side, first, message, end, receipt });
         }
-        let line = std::mem::take(&mut self.line);
-        let subscription = std::mem::take(&mut self.subscription);
-        let taken_over = self.taken_over.take();
+        let line = reader.line;
         let place = std::mem::take(&mut self.place);
-        if let Some((message, full_with, makes_room)) = self.acknowledges.take() {
+        if let Some((message, full_with, permits_more)) = self.acknowledges.take() {
             let end = frame.range.end;
-            self.control.acknowledges(FoundRoom { line, message, full_with, end, makes_room });
+            self.control.add_acknowledgement(FoundAcknowledgement {
+                line,
+                message,
+                full_with,
+                end,
+                permits_more,
+            });
         }
         if std::mem::take(&mut self.asks) || frame.asks_for_messages() {
             self.control.asked = Some(frame.range.end);
@@ -189,9 +184,9 @@ impl FrameSink for Collector<'_> {
             let shared = frame.is_in_shared_memory();
             let topic = self.found.topics.id_of_topic(data.topic, self.protocol.name());
             let assembly = fragments.map(|fragments| fragments.message);
-            let own = identify(self.side, data);
-            let own = Found { passed_on, shared, line, subscription, taken_over, ..own };
-            let mut found = Found { topic, group, assembly, has_expired, ..own };
+            let own = found_message(self.side, data);
+            let own = Found { passed_on, has_expired, shared, ..own };
+            let mut found = Found { reader, topic, assembly, ..own };
             // A stamp tells more.
             if found.stamp.is_none() {
                 found.place = place;
@@ -230,10 +225,10 @@ impl FrameSink for Collector<'_> {
                     found.introduced.push((side, Introduction::Member(group)));
                 }
             }
-            FrameNote::ReaderGroup(None) => self.group = ReaderGroup::None,
+            FrameNote::ReaderGroup(None) => self.reader.group = ReaderGroup::None,
             FrameNote::ReaderGroup(Some(name)) => {
                 let group = found.group_names.id_of(name);
-                self.group = group.map_or(ReaderGroup::Unknown, ReaderGroup::Named);
+                self.reader.group = group.map_or(ReaderGroup::Unknown, ReaderGroup::Named);
             }
             FrameNote::Fragments(fragments) => self.fragments = Some(*fragments),
             FrameNote::Asks(ask) => (self.control.ask, self.asks) = (Some(ask), true),
@@ -241,8 +236,8 @@ impl FrameSink for Collector<'_> {
                 found.asked_topics.push((self.side, topic, asks));
             }
             FrameNote::Answers => self.control.answers = true,
-            FrameNote::Line(line) => self.line = line,
-            FrameNote::Subscription(number) => self.subscription = number,
+            FrameNote::Line(line) => self.reader.line = line,
+            FrameNote::Subscription(number) => self.reader.subscription = number,
             FrameNote::Subscribes(number) => {
                 let side = self.side;
                 found.subscriptions.push(FoundSubscription { side, number, begun_as: None });
@@ -251,13 +246,13 @@ impl FrameSink for Collector<'_> {
                 let (side, begun_as) = (self.side.other(), Some(begun));
                 found.subscriptions.push(FoundSubscription { side, number, begun_as });
             }
-            FrameNote::TakenOver { requests_ago } => self.taken_over = Some(requests_ago),
+            FrameNote::TakenOver { requests_ago } => self.reader.taken_over = Some(requests_ago),
             FrameNote::AwaitsCommit => self.control.committed = true,
             FrameNote::Releases { first, message, receipt } => {
                 self.releases = Some(([first, message], receipt));
             }
-            FrameNote::Acknowledges { message, full_with, makes_room } => {
-                self.acknowledges = Some((message, full_with, makes_room));
+            FrameNote::Acknowledges { message, full_with, permits_more } => {
+                self.acknowledges = Some((message, full_with, permits_more));
             }
             FrameNote::Throttles(throttle) => self.control.throttle = Some(throttle),
             FrameNote::Unsubscribes(side) => self.control.unsubscribes[side as usize] = true,
@@ -274,18 +269,18 @@ impl FrameSink for Collector<'_> {
             FrameNote::PassedOn => self.passed_on = true,
             FrameNote::Expired => self.has_expired = true,
             FrameNote::UnreadMessages(messages) => {
-                found.unread[self.side as usize].grow(messages);
+                found.gaps.unread[self.side as usize].grow(messages);
             }
-            FrameNote::Discarded(messages) => found.thrown_away.grow(messages),
-            FrameNote::ReadTwice(messages) => found.read_twice.grow(messages),
+            FrameNote::Discarded(messages) => found.notes.thrown_away.grow(messages),
+            FrameNote::ReadTwice(messages) => found.notes.uncertain.read_twice.grow(messages),
             FrameNote::PassedOver { records, is_same_group } => {
-                found.passed_over[usize::from(is_same_group)].grow(records);
+                found.notes.passed_over[usize::from(is_same_group)].grow(records);
             }
-            FrameNote::Superseded(replies) => found.unheard.superseded.grow(replies),
-            FrameNote::CutShort(messages) => found.unheard.cut_short.grow(messages),
-            FrameNote::Encrypted(messages) => found.unheard.encrypted.grow(messages),
-            FrameNote::Implementation(name) => found.implementation = Some(name),
-            FrameNote::Unseen(parties) => found.unseen_parties = Some(parties),
+            FrameNote::Superseded(replies) => found.notes.uncertain.superseded.grow(replies),
+            FrameNote::CutShort(messages) => found.notes.uncertain.cut_short.grow(messages),
+            FrameNote::Encrypted(messages) => found.notes.uncertain.encrypted.grow(messages),
+            FrameNote::Implementation(name) => found.notes.implementation = Some(name),
+            FrameNote::Unseen(parties) => found.notes.unseen_parties = Some(parties),
             FrameNote::InOrder { origin, first } => {
                 found.ordered.push((self.side, origin, first));
             }

@@ -16,26 +16,26 @@ use wirelap_tls::{OpenedContent, OpenedRecords, client_random};
 impl Conversation {
     /// True if the conversation is read with keys: from now on, if a client's hello is here whose keys are known.
     pub(super) fn is_decrypted(&mut self, side: Side, piece: &Piece<'_>) -> bool {
-        if self.decryption.is_some() {
+        if self.tls.decryption.is_some() {
             return true;
         }
         let Piece::Bytes { bytes, .. } = *piece else { return false };
         let Some(random) = client_random(bytes) else { return false };
-        let is_first = !std::mem::replace(&mut self.has_hello, true);
-        let Some(session) = self.keys.session(&random) else {
+        let is_first = !std::mem::replace(&mut self.tls.has_hello, true);
+        let Some(session) = self.tls.keys.session(&random) else {
             if is_first {
-                self.keys.count(TlsEvent::NoKey);
+                self.tls.keys.count(TlsEvent::NoKey);
             }
             return false;
         };
-        self.keys.count(TlsEvent::Found);
-        self.decryption = Some(Box::new(Decryption { session, client: side, has_text: false }));
+        self.tls.keys.count(TlsEvent::Found);
+        self.tls.decryption = Some(Box::new(Decryption { session, client: side, has_text: false }));
         true
     }
 
     /// The next bytes of one direction of a conversation that is read with keys.
     pub(super) fn decrypt(&mut self, side: Side, piece: Piece<'_>, found: &mut DecoderOutput) {
-        let Some(mut decryption) = self.decryption.take() else { return };
+        let Some(mut decryption) = self.tls.decryption.take() else { return };
         let role = decryption.role(side);
         let Decryption { session, has_text, .. } = &mut *decryption;
         let (at, bytes, missing) = match piece {
@@ -46,7 +46,7 @@ impl Conversation {
             // What it is called is known even if it cannot be read.
             self.observe(side, at == Offset::START, bytes, missing);
         }
-        let keys = self.keys.clone();
+        let keys = self.tls.keys.clone();
         let log = keys.log();
         let mut scratch = std::mem::take(&mut found.scratch);
         let mut take = |opened: OpenedRecords<'_>| self.opened(side, opened, has_text, found);
@@ -58,8 +58,8 @@ impl Conversation {
         drop(log);
         found.scratch = scratch;
         match decryption.session.obstacle().filter(|_| !decryption.has_text) {
-            Some(obstacle) => self.keys.count(obstacle.into()),
-            None => self.decryption = Some(decryption),
+            Some(obstacle) => self.tls.keys.count(obstacle.into()),
+            None => self.tls.decryption = Some(decryption),
         }
     }
 
@@ -79,18 +79,19 @@ impl Conversation {
         };
         let is_text = matches!(opened.content, OpenedContent::Text(_));
         if is_text && !std::mem::replace(has_text, true) {
-            self.keys.count(TlsEvent::Opened);
+            self.tls.keys.count(TlsEvent::Opened);
             self.begin_text();
-            self.name.iter_mut().for_each(|name| name.is_encrypted = false);
+            self.search.note_decrypted();
         }
         if !*has_text {
             return;
         }
         if !is_text {
-            self.keys.count(TlsEvent::Unread);
+            self.tls.keys.count(TlsEvent::Unread);
         }
         if len > 0
-            && let Some(range) = self.tls.as_mut().map(|tls| tls.opened(side, opened.range, len))
+            && let Some(range) =
+                self.tls.text.as_mut().map(|tls| tls.opened(side, opened.range, len))
         {
             self.read_text(side, range, text, found);
         }
@@ -100,8 +101,8 @@ impl Conversation {
     /// be.
     pub(super) fn note_missed_handshake(&mut self) {
         let is_tls = self.foreign_name().is_some_and(ForeignName::is_tls);
-        if is_tls && !std::mem::replace(&mut self.has_hello, true) {
-            self.keys.count(TlsEvent::Missed);
+        if is_tls && !std::mem::replace(&mut self.tls.has_hello, true) {
+            self.tls.keys.count(TlsEvent::Missed);
         }
     }
 }

@@ -24,7 +24,7 @@ impl Decryption {
         self.session.held_bytes()
     }
 
-    /// The same with `side` in place of `theirs`.
+    /// The decryption with `side` in place of `theirs`.
     pub fn mapped(self, side: Side, theirs: Side) -> Decryption {
         let client = if self.client == theirs { side } else { side.other() };
         Decryption { client, ..self }

@@ -30,13 +30,7 @@ pub struct Found {
     pub has_expired: bool,
     /// True if its payload is in shared memory.
     pub shared: bool,
-    /// The consumer or channel of its connection that it is for, where there are several.
-    pub line: u64,
-    /// The number of its receiver's subscription that it is for; 0 if that is not told.
-    pub subscription: u32,
-    /// Number of requests before its reader's last one at which that took over what it is part of from another member
-    /// of its group.
-    pub taken_over: Option<u32>,
+    pub reader: FoundReader,
     /// True if its topic is a number that nothing tells the meaning of, and it has too little payload to be
     /// known by.
     pub nameless: bool,
@@ -44,8 +38,6 @@ pub struct Found {
     pub framed: bool,
     /// The topic, if topics are kept.
     pub topic: Option<TopicId>,
-    /// The group in which it is read.
-    pub group: ReaderGroup,
     /// The name among messages in fragments, if it is one of them.
     pub assembly: Option<GlobalKey>,
     /// A number for its topic; messages of one topic have the same.
@@ -58,6 +50,48 @@ pub struct Found {
     pub topic_hash: TopicHash,
     /// The place in its server's log, where equal messages are told apart by that.
     pub place: FoundPlace,
+}
+
+impl Found {
+    /// A message of which nothing more is known.
+    pub fn new(side: Side, extent: ByteRange, identity: Identity, payload_len: u64) -> Found {
+        Found {
+            side,
+            extent,
+            identity,
+            content: None,
+            stamp: None,
+            payload_len,
+            duplicate: false,
+            retained: false,
+            passed_on: false,
+            has_expired: false,
+            shared: false,
+            reader: FoundReader::default(),
+            nameless: false,
+            framed: false,
+            topic: None,
+            assembly: None,
+            subject: 0,
+            wire_payload: payload_len,
+            usable_at: None,
+            topic_hash: TopicHash::default(),
+            place: FoundPlace::Unknown,
+        }
+    }
+}
+
+/// The reader of a message, as far as the message tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FoundReader {
+    /// The consumer or channel of its connection, where there are several.
+    pub line: u64,
+    /// The number of its subscription; 0 if that is not told.
+    pub subscription: u32,
+    /// Number of requests before its last one at which it took over what the message is part of from another member of its group.
+    pub taken_over: Option<u32>,
+    /// The group in which it reads.
+    pub group: ReaderGroup,
 }
 
 /// Fragments of a message that a decoder found in a frame.

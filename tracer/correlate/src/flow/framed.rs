@@ -5,7 +5,7 @@
 //!   | number 41  |  one send  | number 43  |    all of one length
 //! ```
 
-use super::found::{Found, Identity};
+use super::found::{Found, FoundReader, Identity};
 use super::places::FoundPlace;
 use crate::breakdown::ReaderGroup;
 use rustc_hash::FxHasher;
@@ -47,7 +47,8 @@ pub fn between(before: &Found, hole: ByteRange, after: &Found, place: u64) -> Op
             let mut hasher = FxHasher::default();
             (place, hole.start.0).hash(&mut hasher);
             let identity = Identity { hash: hasher.finish(), exact: true };
-            Some(Found { identity, topic: None, group: ReaderGroup::Unknown, ..unknown })
+            let reader = FoundReader { group: ReaderGroup::Unknown, ..unknown.reader };
+            Some(Found { identity, topic: None, reader, ..unknown })
         }
         _ => None,
     }
@@ -71,37 +72,10 @@ mod tests {
     fn found(start: u64, seq: Option<u32>) -> Found {
         let stamp = seq.map(|seq| Stamp { stream: 0, seq, reply: false, warmup: false });
         let topic_hash = TopicHash::new(b"a/b");
-        Found {
-            side: Side::A,
-            extent: ByteRange::new(Offset(start), 100),
-            identity: topic_hash.identity(stamp.unwrap_or(Stamp {
-                stream: 1,
-                seq: 0,
-                reply: false,
-                warmup: false,
-            })),
-            content: None,
-            stamp,
-            payload_len: 90,
-            duplicate: false,
-            retained: false,
-            place: FoundPlace::Unknown,
-            passed_on: false,
-            has_expired: false,
-            shared: false,
-            line: 0,
-            subscription: 0,
-            taken_over: None,
-            nameless: false,
-            framed: false,
-            topic: None,
-            group: ReaderGroup::Unknown,
-            assembly: None,
-            subject: 0,
-            wire_payload: 90,
-            usable_at: None,
-            topic_hash,
-        }
+        let other = Stamp { stream: 1, seq: 0, reply: false, warmup: false };
+        let identity = topic_hash.identity(stamp.unwrap_or(other));
+        let extent = ByteRange::new(Offset(start), 100);
+        Found { stamp, topic_hash, ..Found::new(Side::A, extent, identity, 90) }
     }
 
     fn hole(len: u64) -> ByteRange {

@@ -1,8 +1,7 @@
 //! The identity of a message, which is the same on every flow.
 
 use super::found::{Content, Found, Identity, TopicHash};
-use super::places::FoundPlace;
-use crate::breakdown::ReaderGroup;
+use crate::limits::deliveries::MIN_TELLING_BYTES;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{DecodedMessage, GlobalKey, Stamp};
@@ -11,9 +10,6 @@ use wirelap_protocols::{Side, topic_number};
 /// Bytes of a payload that tell it from others.
 const DIGESTED: usize = 64;
 
-/// Less content than this is too often the same by chance.
-const TELLING: u64 = 4;
-
 /// The identity of a message that its protocol names.
 pub fn identity_of(key: GlobalKey) -> Identity {
     let mut hasher = FxHasher::default();
@@ -21,8 +17,8 @@ pub fn identity_of(key: GlobalKey) -> Identity {
     Identity { hash: hasher.finish(), exact: true }
 }
 
-/// A message's identity: our workloads' stamp, the protocol's own key, or a digest of its content.
-pub fn identify(side: Side, data: &DecodedMessage<'_>) -> Found {
+/// The message of a frame with its identity: our workloads' stamp, the protocol's own key, or a digest of its content.
+pub fn found_message(side: Side, data: &DecodedMessage<'_>) -> Found {
     let stamp = Stamp::decode(data.payload);
     let topic_hash =
         if stamp.is_some() { TopicHash::new(data.topic) } else { TopicHash::default() };
@@ -37,30 +33,12 @@ pub fn identify(side: Side, data: &DecodedMessage<'_>) -> Found {
         }
     };
     Found {
-        side,
-        extent: data.extent,
-        identity,
-        content: None,
         stamp,
-        payload_len: data.payload_len,
         duplicate: data.duplicate,
         retained: data.retained,
-        passed_on: false,
-        has_expired: false,
-        shared: false,
-        line: 0,
-        subscription: 0,
-        taken_over: None,
-        nameless: false,
-        framed: false,
-        topic: None,
-        group: ReaderGroup::Unknown,
         topic_hash,
-        assembly: None,
         subject: topic_number(data.topic),
-        wire_payload: data.payload_len,
-        usable_at: None,
-        place: FoundPlace::Unknown,
+        ..Found::new(side, data.extent, identity, data.payload_len)
     }
 }
 
@@ -84,7 +62,7 @@ pub fn content(
         None => (len, payload.get(..DIGESTED).unwrap_or(payload)).hash(&mut hasher),
     }
     let subject = (!topic.is_empty()).then(|| folded(topic));
-    let is_telling = len >= TELLING;
+    let is_telling = len >= MIN_TELLING_BYTES;
     Some(Content { hash: hasher.finish(), subject, is_telling, is_unsure })
 }
 

@@ -1,5 +1,6 @@
 //! Times in which a server was gone: nobody listened at its address, or its process had ended and another one serves there since.
 
+use crate::limits::network::{CLOSES_WITH_PROCESS, LONGEST_RECONNECT_PAUSE};
 use arrayvec::ArrayVec;
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -7,13 +8,6 @@ use wirelap_events::{GroupId, Nanos, NetNs, Pid, ProcessEnd, Saturate};
 
 /// Connections that servers closed, and outages, that are remembered.
 const LIMIT: usize = 256;
-
-/// A kernel closes the sockets of a process that has ended within this time.
-const TOGETHER: Nanos = Nanos::from_millis(1_000);
-
-/// Clients come back within this time: the longest pause of their libraries between two attempts (librdkafka's
-/// `reconnect.backoff.max.ms`). After a long outage it may take as long as that lasted, as the pauses grow with it.
-const COME_BACK: Nanos = Nanos::from_millis(10_000);
 
 /// Clients of a server that is gone that are named.
 const NAMED_CLIENTS: usize = 4;
@@ -129,7 +123,7 @@ impl Outages {
     pub fn close(&mut self, at: Nanos, closed: ClosedByServer) {
         push(&mut self.closed, (at, closed));
         let ended = self.ended.iter().rev().find(|(_, end)| Some(end.task.pid) == closed.pid);
-        if let Some(&(ended, end)) = ended.filter(|(ended, _)| at <= *ended + TOGETHER) {
+        if let Some(&(ended, end)) = ended.filter(|(ended, _)| at <= *ended + CLOSES_WITH_PROCESS) {
             self.gone_at(ended, &closed, Some(end)).lose(&closed);
         }
     }
@@ -141,7 +135,7 @@ impl Outages {
         }
         push(&mut self.ended, (at, end));
         let its = |(closed, one): &&(Nanos, ClosedByServer)| {
-            one.pid == Some(end.task.pid) && *closed + TOGETHER >= at
+            one.pid == Some(end.task.pid) && *closed + CLOSES_WITH_PROCESS >= at
         };
         let its: Vec<_> = self.closed.iter().filter(its).map(|(_, one)| *one).collect();
         for one in its {
@@ -176,7 +170,7 @@ impl Outages {
     }
 
     /// The last time that a server at this address went.
-    fn last_gone(&mut self, server: ServerAt) -> Option<&mut GoneServer> {
+    fn find_last_gone(&mut self, server: ServerAt) -> Option<&mut GoneServer> {
         self.gone.iter_mut().rev().find(|one| one.server == server)
     }
 
@@ -186,7 +180,7 @@ impl Outages {
             self.begin(server, |_| true);
             self.miss(server);
         }
-        if let Some(gone) = self.last_gone(server).filter(|gone| gone.again.is_none()) {
+        if let Some(gone) = self.find_last_gone(server).filter(|gone| gone.again.is_none()) {
             gone.refused.grow(1);
         }
     }
@@ -194,7 +188,7 @@ impl Outages {
     /// A server that is gone since the last outage began, of whose process no end was seen.
     fn miss(&mut self, server: ServerAt) {
         let Some(from) = self.open_at(server).map(|outage| outage.from) else { return };
-        if self.last_gone(server).is_some_and(|gone| gone.at + TOGETHER >= from) {
+        if self.find_last_gone(server).is_some_and(|gone| gone.at + CLOSES_WITH_PROCESS >= from) {
             return;
         }
         let its: Vec<_> = self
@@ -218,7 +212,7 @@ impl Outages {
         has_ended: impl Fn(Pid) -> bool,
     ) {
         if let Some(pid) = pid
-            && let Some(gone) = self.last_gone(server)
+            && let Some(gone) = self.find_last_gone(server)
             && at > gone.at
             && gone.pid != Some(pid)
         {
@@ -270,7 +264,8 @@ impl Outages {
             |(at, one): &(Nanos, ClosedByServer)| one.server == server && were_its_last((*at, one));
         let its = self.closed.iter().filter(|one| is_its(one));
         let Some(from) = its.map(|(at, _)| *at).max() else { return };
-        let is_lost = |one: &&(Nanos, ClosedByServer)| is_its(one) && one.0 + TOGETHER >= from;
+        let is_lost =
+            |one: &&(Nanos, ClosedByServer)| is_its(one) && one.0 + CLOSES_WITH_PROCESS >= from;
         let lost: Vec<_> = self.closed.iter().filter(is_lost).map(|(_, one)| *one).collect();
         for one in lost {
             push(&mut self.lost, (from, one));
@@ -288,8 +283,9 @@ impl Outages {
     pub fn has_returned(&self, at: Nanos, server: ServerAt, client: ClientOf) -> bool {
         let before = |one: &&Outage| one.server == server && one.from < at;
         let Some(outage) = self.all.iter().rev().find(before) else { return false };
-        let is_soon =
-            outage.until.is_none_or(|until| at <= until + COME_BACK.max(until - outage.from));
+        let is_soon = outage
+            .until
+            .is_none_or(|until| at <= until + LONGEST_RECONNECT_PAUSE.max(until - outage.from));
         let was_there = |(from, one): &(Nanos, ClosedByServer)| {
             *from == outage.from && one.server == server && one.client == client
         };

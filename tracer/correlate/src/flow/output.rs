@@ -8,27 +8,32 @@ use super::subscriptions::FoundSubscription;
 use super::topics::Topics;
 use crate::breakdown::Introduction;
 use crate::ros::RosGraph;
-use wirelap_events::Saturate;
+use crate::stats::UncertainCounts;
 use wirelap_protocols::{Side, UnseenParties};
 
-/// Messages that are in no figure, or do not reach whom they are for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Unheard {
-    /// Replies that do not reach the application that asked.
-    pub superseded: u64,
-    /// Messages that their sender gave up when it had sent a part of them.
-    pub cut_short: u64,
-    /// Messages that are encrypted by their protocol.
-    pub encrypted: u64,
+/// Bytes in which messages are, or may be, that are not read; each by the sending end.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FoundGaps {
+    /// Messages that are there by a batch's own account and cannot be read.
+    pub unread: [u64; 2],
+    /// True if bytes passed that no packet event brought, or that could not be decoded, so that messages may be in them.
+    pub missed: [bool; 2],
+    /// True if bytes passed on a connection that was open before, and of which it is not known yet what it speaks.
+    pub unknown: [bool; 2],
 }
 
-impl Unheard {
-    /// Adds another's.
-    pub fn add(&mut self, other: Unheard) {
-        self.superseded.grow(other.superseded);
-        self.cut_short.grow(other.cut_short);
-        self.encrypted.grow(other.encrypted);
-    }
+/// Facts of a row that frames tell beside its messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowNotes {
+    /// Messages that their readers throw away.
+    pub thrown_away: u64,
+    /// Records of a log that no reader was sent: behind those of a reader that was seen before, and behind those of its own group.
+    pub passed_over: [u64; 2],
+    pub uncertain: UncertainCounts,
+    /// The implementation of the protocol that an end uses.
+    pub implementation: Option<&'static str>,
+    /// Pairs of participants between which messages are not seen, if more or fewer are known now.
+    pub unseen_parties: Option<UnseenParties>,
 }
 
 /// Results of decoders that nobody has looked at yet.
@@ -36,25 +41,8 @@ impl Unheard {
 pub struct DecoderOutput {
     pub all: Vec<Found>,
     pub fragments: Vec<FoundFragments>,
-    /// Messages, by the sending end, that are there by a batch's own account and cannot be read.
-    pub unread: [u64; 2],
-    /// By the sending end: whether bytes passed that no packet event brought, or that could not be decoded, so that messages may
-    /// be in them.
-    pub missed: [bool; 2],
-    /// By the sending end: whether bytes passed on a connection that was open before, and of which it is not known yet what it speaks.
-    pub unknown: [bool; 2],
-    /// Messages that their readers throw away.
-    pub thrown_away: u64,
-    /// Messages that two readers were sent of which only one should have been.
-    pub read_twice: u64,
-    /// Records of a log that no reader was sent: behind those of a reader that was seen before, and behind those of its own group.
-    pub passed_over: [u64; 2],
-    /// Messages that are in no figure, or do not reach whom they are for.
-    pub unheard: Unheard,
-    /// The implementation of the protocol that an end uses.
-    pub implementation: Option<&'static str>,
-    /// Pairs of participants between which messages are not seen, if more or fewer are known now.
-    pub unseen_parties: Option<UnseenParties>,
+    pub gaps: FoundGaps,
+    pub notes: RowNotes,
     /// Senders whose messages are handed on in order, their side, and the first message that they still have.
     pub ordered: Vec<(Side, [u8; 16], u64)>,
     /// Permissions to pass messages on.
@@ -91,9 +79,7 @@ impl DecoderOutput {
         self.exchanges.clear();
         self.given_places.clear();
         self.asked_topics.clear();
-        (self.unread, self.missed, self.unknown) = ([0; 2], [false; 2], [false; 2]);
-        (self.thrown_away, self.read_twice, self.passed_over) = (0, 0, [0; 2]);
-        self.unheard = Unheard::default();
-        (self.implementation, self.unseen_parties) = (None, None);
+        self.gaps = FoundGaps::default();
+        self.notes = RowNotes::default();
     }
 }

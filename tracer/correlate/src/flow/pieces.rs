@@ -34,7 +34,7 @@ impl Pieces {
         !self.is_empty() && self.bytes.len() as u64 >= self.range.len()
     }
 
-    /// Forgets the datagram; its room is kept.
+    /// Forgets the datagram; its memory is kept.
     pub fn clear(&mut self) {
         self.range = ByteRange::default();
         self.bytes.clear();

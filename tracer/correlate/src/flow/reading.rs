@@ -23,15 +23,15 @@ impl Conversation {
         found: &mut DecoderOutput,
     ) {
         let missing = range.len().saturating_sub(bytes.len() as u64);
-        self.uncaptured.grow(missing);
+        self.hidden.uncaptured.grow(missing);
         let flow = self.flow_mut(side);
         let interrupted = std::mem::take(&mut flow.interrupted);
-        let skipped = match (flow.bytes.next(), flow.boundary.take()) {
+        let skipped = match (flow.bytes.next(), flow.start.boundary.take()) {
             // Found open: begin where a write begins, if that is in or after this packet.
             (None, Some(boundary))
                 if boundary >= range.end && range.start.plus(SOON) >= boundary =>
             {
-                flow.boundary = Some(boundary);
+                flow.start.boundary = Some(boundary);
                 return;
             }
             (None, Some(boundary)) if boundary < range.end => {
@@ -58,13 +58,13 @@ impl Conversation {
     /// Goes on at `at` after a pause on purpose: the bytes in between are nobody's failure, nor are the messages in them of a
     /// batch that had begun before.
     fn resume(&mut self, side: Side, at: Offset, found: &mut DecoderOutput) {
-        let (before, unread) = (self.undecoded_bytes(), found.unread);
+        let (before, unread) = (self.undecoded_bytes(), found.gaps.unread);
         self.reassemble(side, found, |flow, out| {
             flow.interrupt(out);
             flow.resume_at(at, out);
         });
-        self.paused.grow(self.undecoded_bytes().saturating_sub(before));
-        found.unread = unread;
+        self.hidden.add_paused(self.undecoded_bytes().saturating_sub(before));
+        found.gaps.unread = unread;
     }
 
     /// Runs the reassembly of one side, reading what comes out.
@@ -83,7 +83,7 @@ impl Conversation {
     fn piece(&mut self, side: Side, piece: Piece<'_>, found: &mut DecoderOutput) {
         if self.is_decrypted(side, &piece) {
             self.decrypt(side, piece, found);
-        } else if let Some(tls) = &mut self.tls {
+        } else if let Some(tls) = &mut self.tls.text {
             tls.passes(side, piece);
             self.read_texts(side, piece.end(), found);
         } else {
@@ -102,10 +102,10 @@ impl Conversation {
         let is_absent = !matches!(piece, Piece::Bytes { missing: 0, .. });
         match self.state {
             State::Decoding(..) if is_absent || self.undecoded_bytes() > undecoded => {
-                found.missed[side as usize] = true;
+                found.gaps.missed[side as usize] = true;
             }
-            State::Undecided(_) if self.flow(side).isn.is_none() => {
-                found.unknown[side as usize] = true;
+            State::Undecided(_) if self.flow(side).start.isn.is_none() => {
+                found.gaps.unknown[side as usize] = true;
             }
             State::Decoding(..) | State::Undecided(_) | State::Ignored => {}
         }
@@ -116,7 +116,7 @@ impl Conversation {
         let flow = &mut self.flows[side as usize];
         let (control, ledger) = (&mut self.control, &mut self.ledger);
         let mut out = Collector::new(control, side, *protocol, ledger, found);
-        let from_start = flow.isn.is_some();
+        let from_start = flow.start.isn.is_some();
         let at = match piece {
             Piece::Bytes { at, .. } | Piece::Gap { at, .. } => at,
         };
@@ -126,12 +126,12 @@ impl Conversation {
             Piece::Bytes { at, bytes, missing } => {
                 let first = out.found.all.len();
                 stream.feed(at, bytes, missing, connection.as_mut(), &mut out);
-                let hole = flow.hole.take().filter(|hole| hole.end == at);
-                flow.frame(hole, first, self.serial, found);
+                let hole = flow.messages.hole.take().filter(|hole| hole.end == at);
+                flow.messages.add_framed(&flow.marks, hole, first, self.serial, found);
             }
             Piece::Gap { at, len } => {
                 let is_between = stream.is_in_sync() && stream.pending_bytes() == 0;
-                flow.hole = is_between.then(|| ByteRange::new(at, len));
+                flow.messages.hole = is_between.then(|| ByteRange::new(at, len));
                 stream.gap(at, len, connection.as_mut(), &mut out);
             }
         }
@@ -173,7 +173,7 @@ impl Conversation {
 
     /// A datagram, as far as it was captured.
     fn datagram(&mut self, side: Side, range: ByteRange, bytes: &[u8], found: &mut DecoderOutput) {
-        self.uncaptured.grow(range.len().saturating_sub(bytes.len() as u64));
+        self.hidden.uncaptured.grow(range.len().saturating_sub(bytes.len() as u64));
         if matches!(self.state, State::Undecided(_)) {
             self.recognise_datagram(side, range, bytes, found);
         }

@@ -45,40 +45,38 @@ fn opening(bytes: &[u8]) -> u32 {
 
 impl Conversation {
     pub(super) fn hints(&self) -> Hints {
-        let key = self.flows[0].key;
-        let known = self.known.at(&self.server_ends);
-        Hints { ports: [key.src.port(), key.dst.port()], known }
+        self.search.hints(self.flows[0].key)
     }
 
     /// Decides on a protocol that the conversation's bytes have shown, and learns that the server
     /// speaks it: others with the same server most likely speak it too.
     pub(super) fn recognised(&mut self, protocol: &'static dyn Protocol) {
-        let [a, b] = &self.server_ends;
+        let [a, b] = &self.search.ends;
         let lower_port = if a.addr.port() < b.addr.port() { Side::A } else { Side::B };
         let server = if self.server.unwrap_or(lower_port) == Side::A { a } else { b };
-        self.known.learn(server, protocol.name());
+        self.search.known.learn(server, protocol.name());
         self.decide(protocol);
     }
 
     /// The user has named the protocol. It may stand on a WebSocket.
     pub fn decide_named(&mut self, protocol: &'static dyn Protocol) {
-        self.is_named = true;
+        self.search.is_named = true;
         self.decide(protocol);
     }
 
     /// The protocol is known.
     pub fn decide(&mut self, protocol: &'static dyn Protocol) {
         let transport = self.flows[0].key.transport;
-        let memory = self.memories.of(protocol);
+        let memory = self.search.memories.of(protocol);
         let mut connection = protocol.connection_with(transport, &memory);
-        if self.is_named && transport == Transport::Tcp {
+        if self.search.is_named && transport == Transport::Tcp {
             let carried = protocol.connection_with(transport, &memory);
             connection = Box::new(MaybeWebSocket::new(protocol, connection, carried));
         }
         self.state = State::Decoding(protocol, connection);
         self.unread = Unread::default();
-        self.observer = None;
-        self.websocket = None;
+        self.search.observer = None;
+        self.search.websocket = None;
     }
 
     pub(super) fn recognise_piece(
@@ -89,22 +87,23 @@ impl Conversation {
     ) {
         let Piece::Bytes { at, bytes, missing } = piece else {
             let Piece::Gap { at, len } = piece else { return };
-            self.flow_mut(side).head.bytes.clear();
-            if let Some(trial) = &mut self.websocket {
+            self.flow_mut(side).start.head.bytes.clear();
+            if let Some(trial) = &mut self.search.websocket {
                 trial.gap(side, at, len);
             }
-            if let Some(pending) = &mut self.pending {
+            if let Some(pending) = &mut self.search.pending {
                 pending.searches[side as usize].gap(at, len);
             }
             return;
         };
         let flow = self.flow_mut(side);
-        let from_start = flow.isn.is_some();
+        let from_start = flow.start.isn.is_some();
         let begins = from_start && at == Offset::START;
-        let is_head = from_start && !flow.head.refused && (begins || !flow.head.bytes.is_empty());
-        let refused = flow.head.refused;
-        if begins && self.opening == 0 {
-            self.opening = opening(bytes);
+        let is_head =
+            from_start && !flow.start.head.refused && (begins || !flow.start.head.bytes.is_empty());
+        let refused = flow.start.head.refused;
+        if begins && self.life.opening == 0 {
+            self.life.opening = opening(bytes);
         }
         self.observe(side, begins, bytes, missing);
         if self.try_websocket(side, begins, (at, bytes, missing), found) {
@@ -124,13 +123,14 @@ impl Conversation {
 
     /// Watches for what is not decoded.
     pub(super) fn observe(&mut self, side: Side, begins: bool, bytes: &[u8], missing: u64) {
-        self.observer.get_or_insert_default().packet(side, begins, bytes, missing);
+        self.search.observer.get_or_insert_default().packet(side, begins, bytes, missing);
     }
 
     /// True if it is named, and has no open message of a known protocol in which such bytes may lie.
     fn is_certainly_foreign(&self) -> bool {
-        let is_certain = self.observer.as_ref().is_some_and(|observer| observer.is_certain());
-        let most = self.pending.as_ref().map_or(0, |pending| pending.most_bits());
+        let is_certain =
+            self.search.observer.as_ref().is_some_and(|observer| observer.is_certain());
+        let most = self.search.pending.as_ref().map_or(0, |pending| pending.most_bits());
         is_certain && most < OPEN_BITS
     }
 
@@ -145,7 +145,7 @@ impl Conversation {
         }
         let hints = self.hints();
         let flow = self.flow_mut(side);
-        let head = &mut flow.head;
+        let head = &mut flow.start.head;
         if head.bytes.is_empty() {
             head.at = at;
         }
@@ -165,7 +165,7 @@ impl Conversation {
         match choice {
             ProtocolChoice::Protocol(protocol) if is_believed(protocol, &head.bytes, hints) => {
                 self.recognised(protocol);
-                if let Some(pending) = self.pending.take() {
+                if let Some(pending) = self.search.pending.take() {
                     self.read_kept(side, at, *pending, protocol, found);
                 }
                 self.read_heads(side, piece, found);
@@ -173,7 +173,7 @@ impl Conversation {
             ProtocolChoice::NeedMore if missing == 0 => {}
             // A text may begin anywhere: its program may have been found when the connection was open.
             ProtocolChoice::NeedMore | ProtocolChoice::Unknown
-                if self.pending.is_none() && self.tls.is_none() =>
+                if self.search.pending.is_none() && self.tls.text.is_none() =>
             {
                 self.refuse(side);
             }
@@ -190,7 +190,7 @@ impl Conversation {
         is_alone: bool,
         found: &mut DecoderOutput,
     ) {
-        let head = std::mem::take(&mut self.flow_mut(side).head);
+        let head = std::mem::take(&mut self.flow_mut(side).start.head);
         let (at, missing) = (head.at, head.missing);
         let whole = Piece::Bytes { at, bytes: &head.bytes, missing };
         self.recognise_middle(side, if is_alone { piece } else { whole }, found);
@@ -200,14 +200,15 @@ impl Conversation {
     fn recognise_middle(&mut self, side: Side, piece: Piece<'_>, found: &mut DecoderOutput) {
         let Piece::Bytes { at, bytes, missing } = piece else { return };
         let hints = self.hints();
-        let writes = std::mem::take(&mut self.flow_mut(side).writes);
-        let pending = self.pending.get_or_insert_default();
+        let writes = std::mem::take(&mut self.flow_mut(side).start.writes);
+        let pending = self.search.pending.get_or_insert_default();
         pending.packet(side, at, (bytes, missing), &writes, hints.known);
-        let is_named = self.observer.as_ref().is_some_and(|observer| observer.name().is_some());
-        let is_refused = self.flows.iter().any(|flow| flow.head.refused);
+        let is_named =
+            self.search.observer.as_ref().is_some_and(|observer| observer.name().is_some());
+        let is_refused = self.flows.iter().any(|flow| flow.start.head.refused);
         let seen = Seen { hints, is_named, is_refused };
         if let Some(protocol) = pending.decided(Transport::Tcp, &seen) {
-            let pending = self.pending.take().unwrap_or_default();
+            let pending = self.search.pending.take().unwrap_or_default();
             self.recognised(protocol);
             // The other direction's beginning may have been seen, and not have told.
             self.read_heads(side, piece, found);
@@ -231,7 +232,7 @@ impl Conversation {
         let Pending { searches, mut kept, .. } = pending;
         for side in [other, side] {
             if kept[side as usize].packets.is_empty() {
-                self.skipped.grow(kept[side as usize].lost);
+                self.hidden.skipped.grow(kept[side as usize].lost);
                 continue;
             }
             // Too little evidence is no place to begin at: it may be a length that never ends.
@@ -240,11 +241,12 @@ impl Conversation {
             let kept = std::mem::take(&mut kept[side as usize]);
             // Where a flow begins, a PDU does.
             let first = kept.packets.front().map(|first| first.at);
-            let is_opening =
-                first == Some(Offset::START) && self.flow(side).isn.is_some() && self.tls.is_none();
+            let is_opening = first == Some(Offset::START)
+                && self.flow(side).start.isn.is_some()
+                && self.tls.text.is_none();
             let best = best.filter(|_| !is_opening);
             let start = if is_opening { first } else { best.map(|best| best.start) };
-            self.skipped.grow(kept.lost);
+            self.hidden.skipped.grow(kept.lost);
             let end = kept.packets.back().map(|last| last.at);
             let from = start.or(end).unwrap_or(at);
             if let Some(best) = best {
@@ -257,7 +259,7 @@ impl Conversation {
                 let before = from.0.saturating_sub(packet.at.0);
                 let cut = usize::try_from(before).unwrap_or(usize::MAX).min(packet.bytes.len());
                 let missing_cut = before.saturating_sub(cut as u64).min(packet.missing);
-                self.skipped.grow((cut as u64).saturating_add(missing_cut));
+                self.hidden.skipped.grow((cut as u64).saturating_add(missing_cut));
                 let (at, missing) = (
                     packet.at.plus((cut as u64).saturating_add(missing_cut)),
                     packet.missing.saturating_sub(missing_cut),
@@ -273,7 +275,7 @@ impl Conversation {
     /// The head of `side` ends with the packet `last`, which may be longer than what was kept of it.
     fn read_heads(&mut self, side: Side, last: Piece<'_>, found: &mut DecoderOutput) {
         for side in [side.other(), side] {
-            let head = std::mem::take(&mut self.flow_mut(side).head);
+            let head = std::mem::take(&mut self.flow_mut(side).start.head);
             if !head.bytes.is_empty() {
                 let (at, bytes) = (head.at, head.bytes.as_slice());
                 let missing = head.missing;
@@ -313,11 +315,11 @@ impl Conversation {
         let flow = self.flow_mut(side);
         // Bytes that were not captured contradict nothing: probes that are only just being attached can see a
         // connection's first packets without them.
-        flow.head.refused = flow.head.missing == 0;
-        if !flow.head.refused {
-            flow.head.bytes.clear();
+        flow.start.head.refused = flow.start.head.missing == 0;
+        if !flow.start.head.refused {
+            flow.start.head.bytes.clear();
         }
-        if self.flows.iter().all(|flow| flow.head.refused) {
+        if self.flows.iter().all(|flow| flow.start.head.refused) {
             self.ignore();
         } else {
             self.count_attempt();
@@ -325,7 +327,7 @@ impl Conversation {
     }
 
     fn count_attempt(&mut self) {
-        let is_joined = self.flows.iter().all(|flow| !flow.head.refused);
+        let is_joined = self.flows.iter().all(|flow| !flow.start.head.refused);
         if let State::Undecided(attempts) = &mut self.state {
             attempts.packets.grow(1);
             if attempts.packets > if is_joined { PACKETS_JOINED } else { PACKETS } {
@@ -336,51 +338,49 @@ impl Conversation {
 
     /// Stops looking, and frees what was kept for it.
     pub(super) fn ignore(&mut self) {
-        let refused = self.flows.iter().any(|flow| flow.head.refused);
+        let refused = self.flows.iter().any(|flow| flow.start.head.refused);
         self.note_missed_handshake();
         self.state = State::Ignored;
-        self.pending = None;
-        self.websocket = None;
+        self.search.pending = None;
+        self.search.websocket = None;
         // What is known not to be decoded is not looked at again; of the rest, a pause may show the next message's start.
-        self.is_final = refused || self.observer.as_ref().is_some_and(|seen| seen.is_certain());
+        self.search.is_final =
+            refused || self.search.observer.as_ref().is_some_and(|seen| seen.is_certain());
         for flow in &mut self.flows {
-            flow.head = FirstBytes::default();
+            flow.start.head = FirstBytes::default();
         }
         if self.foreign_name().is_none() {
-            self.observer = None;
+            self.search.observer = None;
         }
     }
 
     /// A packet of a conversation that is named and not decoded: its next ones may tell a version, or what is inside.
     pub fn watch(&mut self, side: Side, bytes: &[u8], missing: u64) {
-        let Some(observer) = &mut self.observer else { return };
-        observer.packet(side, false, bytes, missing);
-        if observer.is_done() {
-            self.name = observer.name().cloned().map(Box::new);
-            self.observer = None;
-        }
+        self.search.watch(side, bytes, missing);
     }
 
     /// The name of its protocol, if that is known and not decoded.
     pub fn foreign_name(&self) -> Option<&wirelap_protocols::foreign::ForeignName> {
-        self.name.as_deref().or_else(|| self.observer.as_ref()?.name())
+        self.search.foreign_name()
     }
 
     /// True if its bytes are never looked at again, only counted.
     pub fn is_only_counted(&self) -> bool {
-        matches!(self.state, State::Ignored) && self.is_final && self.observer.is_none()
+        matches!(self.state, State::Ignored)
+            && self.search.is_final
+            && self.search.observer.is_none()
     }
 
     /// Looks again at a conversation that was given up and sends after a pause: it most likely begins with a message.
     pub fn look_again(&mut self) {
-        if self.is_final || !matches!(self.state, State::Ignored) {
+        if self.search.is_final || !matches!(self.state, State::Ignored) {
             return;
         }
         self.state = State::Undecided(Attempts::default());
         for flow in &mut self.flows {
             flow.interrupted = true;
             // Its packets were not looked at, and so seem not to have been seen.
-            flow.forget_seen();
+            flow.packets.forget_seen();
         }
     }
 
@@ -392,9 +392,9 @@ impl Conversation {
         found: &mut DecoderOutput,
     ) {
         let hints = self.hints();
-        let first = self.flow(side).head.at == Offset(0);
-        self.flow_mut(side).head.at = Offset::START;
-        let pending = self.pending.get_or_insert_default();
+        let first = self.flow(side).start.head.at == Offset(0);
+        self.flow_mut(side).start.head.at = Offset::START;
+        let pending = self.search.pending.get_or_insert_default();
         // A protocol that sees nothing in single datagrams has a magic number.
         let is_enough = |protocol: &dyn Protocol| {
             let is_hinted = hints.names(Transport::Udp, protocol);
@@ -410,7 +410,7 @@ impl Conversation {
             }
         };
         if let Some(protocol) = decided {
-            let pending = self.pending.take().unwrap_or_default();
+            let pending = self.search.pending.take().unwrap_or_default();
             self.recognised(protocol);
             for (side, range, bytes) in pending.datagrams {
                 self.read_datagram(side, range, &bytes, found);
@@ -419,7 +419,7 @@ impl Conversation {
         }
         pending.datagram(side, range, bytes);
         if let Some(name) = datagram(bytes) {
-            self.name = Some(Box::new(name));
+            self.search.set_name(name);
             self.ignore_named();
         } else {
             self.count_attempt();
@@ -429,8 +429,8 @@ impl Conversation {
     /// UDP: a datagram that only one protocol sends has named it.
     fn ignore_named(&mut self) {
         self.state = State::Ignored;
-        self.pending = None;
-        self.is_final = true;
+        self.search.pending = None;
+        self.search.is_final = true;
     }
 }
 

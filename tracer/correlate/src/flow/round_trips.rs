@@ -24,7 +24,7 @@ const SEARCH: Nanos = Nanos::from_millis(1_000);
 pub struct FoundExchange {
     /// The sending end.
     pub side: Side,
-    /// The same of a request and its reply.
+    /// The number that a request and its reply have.
     pub number: u64,
     pub extent: ByteRange,
     pub is_reply: bool,
@@ -121,15 +121,15 @@ impl RoundTrips {
         }
     }
 
-    /// The reply to the request of this number was found in the other direction. When the request left, if that is known, and
+    /// Takes the request of this number, whose reply was found in the other direction. Returns when the request left, if that is known, and
     /// if it is no part of a warm-up.
-    pub fn answered(&mut self, number: u64) -> Option<Departure> {
+    pub fn take_request(&mut self, number: u64) -> Option<Departure> {
         let request = self.open.remove(&number)?;
         request.departure.filter(|_| self.counts(request.extent))
     }
 
     /// A reply was found in this direction.
-    pub fn replied(&mut self, reply: UnreadReply) {
+    pub fn add_reply(&mut self, reply: UnreadReply) {
         if self.replies.len() < OPEN {
             self.replies.push_back(reply);
         }
@@ -146,7 +146,7 @@ impl RoundTrips {
     }
 
     /// Messages before `end` are of a workload's warm-up.
-    pub fn warms_up(&mut self, end: Offset) {
+    pub fn mark_warm_up(&mut self, end: Offset) {
         self.warmed_up = self.warmed_up.max(end);
     }
 
@@ -226,10 +226,10 @@ mod tests {
         assert_eq!(trips.wants_from(), Some(Offset(100)));
         trips.look_up(Offset(115), left);
         assert_eq!(trips.wants_from(), Some(Offset(110)), "its last bytes have not left");
-        assert_eq!(trips.answered(7), left(bytes(100)));
-        assert_eq!((trips.answered(7), trips.answered(9)), (None, None));
+        assert_eq!(trips.take_request(7), left(bytes(100)));
+        assert_eq!((trips.take_request(7), trips.take_request(9)), (None, None));
         trips.look_up(Offset(120), left);
-        assert_eq!(trips.answered(8), left(bytes(110)));
+        assert_eq!(trips.take_request(8), left(bytes(110)));
         assert_eq!((trips.is_waiting(), trips.wants_from()), (false, None));
     }
 
@@ -240,7 +240,7 @@ mod tests {
         trips.asked(1, bytes(20), Nanos(0));
         assert_eq!(trips.take_unanswered(), 1, "its number is used again");
         trips.look_up(Offset(100), left);
-        assert_eq!(trips.answered(1), left(bytes(20)));
+        assert_eq!(trips.take_request(1), left(bytes(20)));
         trips.asked(2, bytes(40), Nanos(0));
         trips.asked(3, bytes(60), Nanos::from_millis(900));
         trips.give_up(Nanos::from_millis(500));
@@ -255,11 +255,11 @@ mod tests {
     fn a_warm_up_and_what_was_not_seen_to_leave_are_left_out() {
         let mut trips = RoundTrips::default();
         trips.asked(1, bytes(0), Nanos(0));
-        trips.warms_up(Offset(10));
+        trips.mark_warm_up(Offset(10));
         trips.asked(2, bytes(10), Nanos(0));
         trips.look_up(Offset(10), left);
         trips.look_up(Offset(20), |_| None);
-        assert_eq!((trips.answered(1), trips.answered(2)), (None, None));
+        assert_eq!((trips.take_request(1), trips.take_request(2)), (None, None));
         assert_eq!(trips.take_unanswered(), 0);
     }
 

@@ -86,7 +86,7 @@ impl SeenBytes {
     }
 
     /// The stack says that everything before `upto` has passed.
-    pub fn proven(&mut self, upto: Offset) {
+    pub fn prove_passed(&mut self, upto: Offset) {
         self.proven = self.proven.max(upto);
     }
 
@@ -97,7 +97,7 @@ impl SeenBytes {
 
     /// The sender's socket has heard that everything before `upto` arrived. Returns whether no packet that said so was seen;
     /// `carried` are the unseen packets with data of the other direction, which acknowledge as well.
-    pub fn heard(&mut self, upto: Offset, carried: u64) -> bool {
+    pub fn note_acknowledged(&mut self, upto: Offset, carried: u64) -> bool {
         let is_unseen = self.acked.is_some_and(|acked| upto > acked) && carried <= self.unseen_then;
         self.unseen_then = carried;
         if self.acked.is_some() {
@@ -177,9 +177,9 @@ mod tests {
     fn only_what_the_stack_proves_is_missing() {
         let mut seen = seen(&[(100, 200), (300, 400)]);
         assert_eq!(unseen(&seen), (0, 0), "it may still come");
-        seen.proven(Offset(250));
+        seen.prove_passed(Offset(250));
         assert_eq!(unseen(&seen), (1, 50));
-        seen.proven(Offset(464));
+        seen.prove_passed(Offset(464));
         assert_eq!(unseen(&seen), (2, 164), "the hole, and what came after all that was seen");
         seen.packet(range(200, 300));
         seen.packet(range(400, 464));
@@ -189,13 +189,13 @@ mod tests {
     #[test]
     fn what_passed_before_observation_began_is_not_asked_for() {
         let mut early = seen(&[(500, 600)]);
-        early.proven(Offset(600));
+        early.prove_passed(Offset(600));
         assert_eq!(unseen(&early), (0, 0));
         let mut waited = SeenBytes::default();
         waited.start_at(Offset(500));
         waited.packet(range(400, 500));
         waited.packet(range(500, 600));
-        waited.proven(Offset(600));
+        waited.prove_passed(Offset(600));
         assert_eq!(unseen(&waited), (0, 0), "bytes that waited when the probes were attached");
     }
 
@@ -204,7 +204,7 @@ mod tests {
         let mut seen = SeenBytes::default();
         seen.start_at(Offset(500));
         seen.packet(range(600, 700));
-        seen.proven(Offset(700));
+        seen.prove_passed(Offset(700));
         assert_eq!(unseen(&seen), (1, 100));
     }
 
@@ -212,14 +212,14 @@ mod tests {
     fn a_hook_that_sees_nothing_of_a_flow_is_not_in_its_way() {
         let mut seen = SeenBytes::default();
         seen.start_at(Offset(1));
-        seen.proven(Offset(1000));
+        seen.prove_passed(Offset(1000));
         assert_eq!(unseen(&seen), (0, 0));
     }
 
     #[test]
     fn a_fin_is_no_byte() {
         let mut seen = seen(&[(0, 100)]);
-        seen.proven(Offset(101));
+        seen.prove_passed(Offset(101));
         assert_eq!(unseen(&seen), (1, 0));
     }
 
@@ -228,25 +228,28 @@ mod tests {
         let mut seen = seen(&[(0, 10)]);
         for number in 1..=20 {
             seen.packet(range(number * 20, number * 20 + 10));
-            seen.proven(Offset(number * 20 + 10));
+            seen.prove_passed(Offset(number * 20 + 10));
         }
         assert_eq!(unseen(&seen), (20, 200));
         seen.restart();
         assert_eq!(unseen(&seen), (20, 200));
         seen.packet(range(9_000, 9_010));
-        seen.proven(Offset(9_010));
+        seen.prove_passed(Offset(9_010));
         assert_eq!(unseen(&seen), (20, 200), "a pause on purpose is no loss");
     }
 
     #[test]
     fn an_acknowledgement_that_no_packet_brought() {
         let mut seen = seen(&[(0, 10), (10, 20)]);
-        assert!(!seen.heard(Offset(5), 0), "none was seen so far: nothing is known");
+        assert!(!seen.note_acknowledged(Offset(5), 0), "none was seen so far: nothing is known");
         seen.acknowledged(Offset(10));
-        assert!(!seen.heard(Offset(10), 0));
-        assert!(seen.heard(Offset(20), 0));
-        assert!(!seen.heard(Offset(20), 0), "once");
-        assert!(!seen.heard(Offset(30), 1), "a packet with data that was not seen brought it");
-        assert!(seen.heard(Offset(40), 1));
+        assert!(!seen.note_acknowledged(Offset(10), 0));
+        assert!(seen.note_acknowledged(Offset(20), 0));
+        assert!(!seen.note_acknowledged(Offset(20), 0), "once");
+        assert!(
+            !seen.note_acknowledged(Offset(30), 1),
+            "a packet with data that was not seen brought it"
+        );
+        assert!(seen.note_acknowledged(Offset(40), 1));
     }
 }

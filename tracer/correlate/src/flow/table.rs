@@ -137,15 +137,15 @@ impl FlowTable {
         tcp: Option<&TcpFields>,
     ) -> Option<Direction> {
         let direction = self.seek(key, netns, tcp)?;
-        self.get_mut(direction)?.namespaces.add(netns);
+        self.get_mut(direction)?.places.namespaces.add(netns);
         Some(direction)
     }
 
-    /// The same, for a packet that is only asked about.
+    /// The conversation of a packet that is only asked about; see [`FlowTable::find_in`].
     pub fn seek(&self, key: FlowKey, netns: NetNs, tcp: Option<&TcpFields>) -> Option<Direction> {
         let newest = self.find(key)?;
         let Some(tcp) = tcp else { return Some(newest) };
-        if self.is_only(key) && self.get(newest)?.namespaces.has(netns) {
+        if self.is_only(key) && self.get(newest)?.places.namespaces.has(netns) {
             return Some(newest);
         }
         self.nearest(key, netns, tcp.seq, acknowledged(tcp), |_| true)
@@ -186,7 +186,7 @@ impl FlowTable {
         let all = newest.chain(self.older(key)).filter(|&direction| can_be(direction));
         let rank = |direction: Direction| {
             let conversation = self.get(direction)?;
-            let is_here = conversation.namespaces.has(netns);
+            let is_here = conversation.places.namespaces.has(netns);
             let distance = conversation.distance(direction.side, next, back);
             let is_near = distance.is_some_and(|distance| distance <= self.near);
             // Best: here, and it goes on here, or may. One elsewhere with other numbers is another one.
@@ -205,7 +205,7 @@ impl FlowTable {
             .map(|(_, direction)| direction)
     }
 
-    /// Those between the same addresses that newer ones have replaced, the newest first.
+    /// Conversations between the same addresses that newer ones have replaced, the newest first.
     pub fn older(&self, key: FlowKey) -> impl Iterator<Item = Direction> + '_ {
         self.twins.get(&key).into_iter().flat_map(|all| all.iter().rev().copied())
     }
@@ -224,7 +224,7 @@ impl FlowTable {
         if conversation.flows.iter().any(|flow| flow.key == key) {
             return;
         }
-        let aliases = &mut conversation.translation().aliases;
+        let aliases = &mut conversation.translation_mut().aliases;
         if !aliases.contains(&key) && aliases.try_push(key).is_err() {
             return;
         }
@@ -243,7 +243,7 @@ impl FlowTable {
 
     /// Packets with these addresses are of this one if their numbers go on there.
     fn place_behind(&mut self, key: FlowKey, direction: Direction) {
-        if self.get(direction).is_none_or(|conversation| conversation.closed) {
+        if self.get(direction).is_none_or(|conversation| conversation.life.is_closed) {
             return;
         }
         let twins = self.twins.entry(key).or_default();
@@ -265,11 +265,11 @@ impl FlowTable {
             self.memories.clone(),
             self.known.clone(),
         );
-        conversation.namespaces.add(netns);
+        conversation.places.namespaces.add(netns);
         let is_held =
             self.find(key).and_then(|older| self.get(older)).is_some_and(Conversation::is_held);
         if is_held {
-            conversation.claim = Claim::Refused;
+            conversation.places.claim = Claim::Refused;
         }
         let ports = [key.src.port(), key.dst.port()];
         let transport = key.transport;
@@ -299,20 +299,21 @@ impl FlowTable {
         let newest = self.find(key)?;
         let is_answer = tcp.flags & tcp_flags::ACK != 0;
         let is_copy = |direction: &Direction| {
-            self.flow(*direction).is_some_and(|flow| flow.isn == Some(tcp.seq))
+            self.flow(*direction).is_some_and(|flow| flow.start.isn == Some(tcp.seq))
         };
         let is_next = |direction: &Direction| {
             let Some(conversation) = self.get(*direction) else { return false };
-            let asked = conversation.flow(direction.side.other()).isn;
+            let asked = conversation.flow(direction.side.other()).start.isn;
             let answers =
                 is_answer && (tcp.ack.0 == 0 || asked.is_none_or(|isn| isn.plus(1) == tcp.ack));
-            let is_here = conversation.namespaces.has(netns) || conversation.namespaces.is_empty();
+            let is_here = conversation.places.namespaces.has(netns)
+                || conversation.places.namespaces.is_empty();
             let flow = conversation.flow(direction.side);
             flow.is_fresh() && flow.fits(tcp.seq) && (answers || (!is_answer && is_here))
         };
         let all = || std::iter::once(newest).chain(self.older(key));
         let direction = all().find(is_copy).or_else(|| all().find(is_next))?;
-        self.get_mut(direction)?.namespaces.add(netns);
+        self.get_mut(direction)?.places.namespaces.add(netns);
         Some(direction)
     }
 
@@ -321,7 +322,8 @@ impl FlowTable {
         let gone = self.slab.try_remove(direction.index)?;
         self.held.shrink(gone.held);
         let key = gone.flows[0].key;
-        for key in gone.aliases().iter().copied().chain([key]).flat_map(|key| [key, key.reversed()])
+        for key in
+            gone.places.aliases().iter().copied().chain([key]).flat_map(|key| [key, key.reversed()])
         {
             self.forget_key(key, gone.serial);
         }
@@ -392,7 +394,7 @@ impl FlowTable {
         };
         let ends = [of(Side::A), of(Side::B)];
         if let Some(conversation) = self.get_mut(direction) {
-            conversation.server_ends = ends;
+            conversation.search.ends = ends;
         }
     }
 
@@ -407,7 +409,7 @@ impl FlowTable {
         let end = self.slab.capacity().min(self.shrunk.saturating_add(AT_ONCE));
         for index in self.shrunk..end {
             if let Some(conversation) = self.slab.get_mut(index)
-                && conversation.seen < limit
+                && conversation.life.seen < limit
                 && !conversation.active
             {
                 conversation.flows.iter_mut().for_each(Flow::shrink);
@@ -434,7 +436,7 @@ impl FlowTable {
 /// Conversations that are nobody's or that nothing is read from go first.
 fn rank_idle(conversation: &Conversation) -> (bool, bool, Nanos) {
     let is_read = !matches!(conversation.state, State::Ignored);
-    (conversation.claim == Claim::Possible, is_read, conversation.seen)
+    (conversation.places.claim == Claim::Possible, is_read, conversation.life.seen)
 }
 
 /// The number that a segment acknowledges; `None` without an acknowledgement.

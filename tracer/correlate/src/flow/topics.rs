@@ -21,7 +21,7 @@ pub struct Topics {
     ids: FxHashMap<Box<[u8]>, TopicId>,
     names: Vec<Box<[u8]>>,
     bytes: usize,
-    /// Those that were found in the text of encrypted connections.
+    /// Topics that were found in the text of encrypted connections.
     secret: FxHashSet<TopicId>,
     /// The types of topics of ROS 2 whose names do not have them, by the names on the wire.
     types: FxHashMap<Box<str>, Box<str>>,

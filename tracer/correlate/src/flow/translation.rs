@@ -8,6 +8,7 @@
 //! acknowledgement number, which two connections do not share within a moment.
 
 use crate::ids::Direction;
+use crate::limits::network::LONGEST_ROUTING;
 use arrayvec::ArrayVec;
 use std::hash::{Hash, Hasher};
 use std::net::SocketAddr;
@@ -15,9 +16,6 @@ use wirelap_events::{FlowKey, Nanos, Packet, TcpFields, tcp_flags};
 
 /// Packets of others that each is compared with: those that pass while one is on its way through a router.
 const SLOTS: usize = 1024;
-
-/// The longest time that a router may take.
-const AT_ONCE: Nanos = Nanos::from_millis(1_000);
 
 /// Packets of a conversation that are compared. The first ones pass all devices that all others do.
 pub const COMPARED: u8 = 64;
@@ -72,7 +70,7 @@ impl RecentPackets {
             usize::try_from(token.checked_rem(SLOTS as u64).unwrap_or(0)).unwrap_or_default();
         let slot = self.0.get_mut(index)?;
         let before = slot.replace(Slot { token, at, direction, key: packet.flow })?;
-        let is_same = before.token == token && at - before.at <= AT_ONCE;
+        let is_same = before.token == token && at - before.at <= LONGEST_ROUTING;
         (is_same && before.direction.serial != direction.serial)
             .then_some((before.direction, before.key))
     }

@@ -25,18 +25,21 @@ impl Conversation {
     ) -> bool {
         let behind = begins.then(|| behind_proxy(bytes)).flatten().unwrap_or(bytes);
         let at = at.plus(bytes.len().saturating_sub(behind.len()) as u64);
-        let is_joined = self.flow(side).isn.is_none();
-        if self.websocket.is_none() && !is_joined && !(begins && WebSocketTrial::may_open(behind)) {
+        let is_joined = self.flow(side).start.isn.is_none();
+        if self.search.websocket.is_none()
+            && !is_joined
+            && !(begins && WebSocketTrial::may_open(behind))
+        {
             return false;
         }
-        let trial = self.websocket.get_or_insert_default();
+        let trial = self.search.websocket.get_or_insert_default();
         let was_open = trial.is_open();
         trial.packet(side, !begins, at, behind, missing);
         if let Some(protocol) = self.carried_protocol() {
             self.read_websocket(protocol, found);
             return true;
         }
-        let is_open = self.websocket.as_ref().is_some_and(|trial| trial.is_open());
+        let is_open = self.search.websocket.as_ref().is_some_and(|trial| trial.is_open());
         if was_open && !is_open {
             self.ignore();
         }
@@ -45,7 +48,7 @@ impl Conversation {
 
     /// The protocol that the WebSocket carries, if that is certain.
     fn carried_protocol(&self) -> Option<&'static dyn Protocol> {
-        let trial = self.websocket.as_ref()?;
+        let trial = self.search.websocket.as_ref()?;
         let hints = self.hints();
         let seen = Seen { hints, is_named: false, is_refused: false };
         let in_stream = || decided(trial.searches(), Transport::Tcp, &seen);
@@ -59,16 +62,16 @@ impl Conversation {
 
     /// The conversation carries the protocol: reads what was kept.
     fn read_websocket(&mut self, protocol: &'static dyn Protocol, found: &mut DecoderOutput) {
-        let Some(trial) = self.websocket.take() else { return };
+        let Some(trial) = self.search.websocket.take() else { return };
         self.recognised(protocol);
-        self.pending = None;
+        self.search.pending = None;
         let (mut layer, streams) = trial.into_parts();
         layer.carries(
             protocol,
-            protocol.connection_with(Transport::Tcp, &self.memories.of(protocol)),
+            protocol.connection_with(Transport::Tcp, &self.search.memories.of(protocol)),
         );
         for (flow, stream) in self.flows.iter_mut().zip(streams) {
-            flow.head = FirstBytes::default();
+            flow.start.head = FirstBytes::default();
             flow.stream = stream;
         }
         while let Some(side) = layer.next_kept() {

@@ -14,8 +14,9 @@ pub struct Window {
 }
 
 /// Possibility that a socket of this host has the conversation open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Claim {
+    #[default]
     Possible,
     /// Sockets of this host have another one open between the same addresses, and none has this one.
     Refused,

@@ -33,7 +33,7 @@ const MAX_CARRIERS: usize = 262_144;
 /// first is given up.
 const MAX_WORDS: usize = 8 << 20;
 
-/// Room of messages that are gone, kept for others, and how many datagrams each has room for.
+/// Memory of messages that are gone, kept for others, and how many datagrams each may hold.
 const SPARE: usize = 1024;
 const SPARE_CARRIERS: usize = 64;
 
@@ -50,10 +50,10 @@ pub struct Assemblies {
     by_direction: FxHashMap<(Direction, GlobalKey), usize>,
     orders: Slab<DeliveryOrder>,
     by_sender: FxHashMap<(Direction, [u8; 16]), usize>,
-    /// Those that were sent to a multicast group: what is sent again goes to single readers.
+    /// Messages that were sent to a multicast group: what is sent again goes to single readers.
     multicast: FxHashMap<GlobalKey, usize>,
     addresses: Addresses,
-    /// Those to be looked at once slower layers had time to report, and since when.
+    /// Messages to be looked at once slower layers had time to report, and since when.
     due: VecDeque<(Nanos, AssemblyId)>,
     /// By the time at which something of each was known to happen.
     idle: VecDeque<(Nanos, AssemblyId)>,
@@ -350,16 +350,16 @@ impl Assemblies {
     }
 
     /// This message, first sent at `lost`, came at `there`.
-    pub fn was_missing(&mut self, id: AssemblyId, lost: Nanos, there: Nanos) {
+    pub fn note_missing(&mut self, id: AssemblyId, lost: Nanos, there: Nanos) {
         let order = self.get(id).map(|assembly| assembly.order);
         if let Some(order) = order.and_then(|index| self.orders.get_mut(index)) {
-            order.was_missing(lost, there);
+            order.note_missing(lost, there);
         }
     }
 
     /// Gives up a message: what was held for it is held no longer, and it is not known when its
     /// readers got that.
-    fn let_go(&mut self, id: AssemblyId, at: Nanos) {
+    fn release_held(&mut self, id: AssemblyId, at: Nanos) {
         let Some(index) = self.get(id).map(|assembly| assembly.order) else { return };
         let Some(order) = self.orders.get_mut(index) else { return };
         order.end(id);
@@ -442,7 +442,7 @@ impl Assemblies {
         None
     }
 
-    /// Those whose first fragment went in one of these directions.
+    /// Messages whose first fragment went in one of these directions.
     pub fn of_directions(&self, mut is_one: impl FnMut(Direction) -> bool) -> Vec<AssemblyId> {
         let its = self.open.iter().filter(|(_, one)| is_one(one.direction));
         its.map(|(index, one)| (index, one.serial)).collect()
@@ -450,7 +450,7 @@ impl Assemblies {
 
     pub fn forget(&mut self, id: AssemblyId) {
         let Some(last) = self.get(id).map(|assembly| assembly.touched) else { return };
-        self.let_go(id, last);
+        self.release_held(id, last);
         let mut gone = self.open.remove(id.0);
         self.carriers.shrink(gone.carriers.len());
         self.words.shrink(gone.words());

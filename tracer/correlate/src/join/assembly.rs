@@ -89,7 +89,7 @@ pub struct Assembly {
     pub began: Nanos,
     /// Time at which a fragment of it was last sent or taken.
     pub touched: Nanos,
-    /// Those of the same sender in the same direction.
+    /// Messages of the same sender in the same direction.
     pub(super) order: usize,
     /// Events lost before it began.
     pub lost: u64,

@@ -59,8 +59,8 @@ impl CompactLeg {
         if leg.flow != ends.flow {
             return None;
         }
-        let mut room = [0; MOST_BYTES];
-        let mut writer = Writer { room: &mut room, len: 0 };
+        let mut buffer = [0; MOST_BYTES];
+        let mut writer = Writer { buffer: &mut buffer, len: 0 };
         writer.write(&(leg.sender, SeenStages::of(&leg.times)))?;
         let mut before = 0;
         for (_, Nanos(at)) in leg.times.seen() {
@@ -155,20 +155,20 @@ fn read<T: DeserializeOwned>(bytes: &mut &[u8]) -> Option<T> {
 
 /// Values one after the other.
 struct Writer<'a> {
-    room: &'a mut [u8],
+    buffer: &'a mut [u8],
     len: usize,
 }
 
 impl Writer<'_> {
     /// `None` if there is no room for the value.
     fn write(&mut self, value: &impl Serialize) -> Option<()> {
-        let written = postcard::to_slice(value, self.room.get_mut(self.len..)?).ok()?.len();
+        let written = postcard::to_slice(value, self.buffer.get_mut(self.len..)?).ok()?.len();
         self.len.grow(written);
         Some(())
     }
 
     fn written(&self) -> &[u8] {
-        self.room.get(..self.len).unwrap_or_default()
+        self.buffer.get(..self.len).unwrap_or_default()
     }
 }
 

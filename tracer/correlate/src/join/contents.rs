@@ -14,6 +14,29 @@ use wirelap_events::Saturate;
 /// Identities of one content that are told apart; with more, the content does not tell which it is.
 const KEPT: usize = 4;
 
+/// The difference between two names of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtherName {
+    /// One of both is not sure of its topic, or where its payload starts. Topics that are known are the same.
+    Unsure,
+    /// The topic is the same, as far as servers keep it that hand messages on in several protocols.
+    SameTopic,
+    /// The other name has this topic.
+    OtherTopic(u64),
+}
+
+impl OtherName {
+    /// The difference between a known name and another one; `None` if they have none that tells anything.
+    fn of(known: Content, own: Content) -> Option<OtherName> {
+        match known.subject.zip(own.subject) {
+            Some((known, own)) if known != own => Some(OtherName::OtherTopic(known)),
+            _ => {
+                (own.is_telling && (known.is_unsure || own.is_unsure)).then_some(OtherName::Unsure)
+            }
+        }
+    }
+}
+
 /// The identities that a content has.
 #[derive(Debug, Default)]
 struct Identities {
@@ -64,43 +87,21 @@ impl Contents {
         }
     }
 
-    /// The identities of other messages with this content, whose topics may be the same in another protocol.
-    pub fn translated(
+    /// The other identities of messages with this content, and how their names differ from its own. Of a content that has more identities
+    /// than are told apart, only those with the same topic.
+    pub fn names(
         &self,
         content: Content,
         own: Identity,
-    ) -> impl Iterator<Item = Identity> + '_ {
-        let all = content.subject.and_then(|subject| self.with_topic.get(&(content.hash, subject)));
-        all.into_iter().flatten().copied().filter(move |identity| *identity != own)
-    }
-
-    /// The identities and topics of other messages with this content, if all of them are known.
-    pub fn renamed(
-        &self,
-        content: Content,
-        own: Identity,
-    ) -> impl Iterator<Item = (Identity, u64)> + '_ {
-        let all = self.alone.get(&content.hash).filter(|all| all.others == 0);
-        let known = all.into_iter().flat_map(|all| &all.known);
-        let others = known
-            .filter(move |(identity, known)| *identity != own && known.subject != content.subject);
-        others.filter_map(|(identity, known)| Some((*identity, known.subject?)))
-    }
-
-    /// The one identity that a message of this content may have instead of its own, where one of both is not sure. Topics
-    /// that are known are the same.
-    pub fn other(&self, content: Content, own: Identity) -> Option<Identity> {
-        let all =
-            self.alone.get(&content.hash).filter(|all| all.others == 0 && content.is_telling)?;
-        let is_other = |(identity, known): &(Identity, Content)| {
-            let topics = known.subject.zip(content.subject);
-            let may_be = (known.is_unsure || content.is_unsure)
-                && *identity != own
-                && topics.is_none_or(|(a, b)| a == b);
-            may_be.then_some(*identity)
-        };
-        let mut others = all.known.iter().filter_map(is_other);
-        others.next().filter(|_| others.next().is_none())
+    ) -> impl Iterator<Item = (Identity, OtherName)> + '_ {
+        let same =
+            content.subject.and_then(|subject| self.with_topic.get(&(content.hash, subject)));
+        let same = same.into_iter().flatten().map(|&identity| (identity, OtherName::SameTopic));
+        let alone = self.alone.get(&content.hash).filter(|all| all.others == 0);
+        let others = alone.into_iter().flat_map(|all| &all.known);
+        let others = others
+            .filter_map(move |&(identity, known)| Some((identity, OtherName::of(known, content)?)));
+        same.chain(others).filter(move |(identity, _)| *identity != own)
     }
 }
 
@@ -113,19 +114,23 @@ mod tests {
     }
 
     #[test]
-    fn a_content_with_two_names_tells_nothing() {
+    fn a_name_that_is_sure_is_found_by_one_that_is_not() {
         let mut contents = Contents::default();
         let sure = Content { hash: 7, subject: Some(1), is_telling: true, is_unsure: false };
         let unsure = Content { hash: 7, subject: None, is_telling: true, is_unsure: true };
-        let own = identity(9);
-        assert_eq!(contents.other(unsure, own), None);
+        let other = |contents: &Contents, content| {
+            let names = contents.names(content, identity(9));
+            let unsure = names.filter(|(_, name)| *name == OtherName::Unsure);
+            unsure.map(|(identity, _)| identity.hash).collect::<Vec<_>>()
+        };
+        assert_eq!(other(&contents, unsure), []);
         contents.add(sure, identity(1));
-        assert_eq!(contents.other(unsure, own), Some(identity(1)));
-        assert_eq!(contents.other(sure, own), None);
+        assert_eq!(other(&contents, unsure), [1]);
+        assert_eq!(other(&contents, sure), []);
         contents.add(sure, identity(2));
-        assert_eq!(contents.other(unsure, own), None);
+        assert_eq!(other(&contents, unsure), [1, 2]);
         contents.remove(sure, identity(1));
-        assert_eq!(contents.other(unsure, own), Some(identity(2)));
+        assert_eq!(other(&contents, unsure), [2]);
         contents.remove(sure, identity(2));
         assert!(contents.alone.is_empty() && contents.with_topic.is_empty());
     }

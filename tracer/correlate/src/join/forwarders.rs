@@ -3,22 +3,15 @@
 use super::new_leg::Toward;
 use super::open::LegState;
 use crate::ids::Node;
+use crate::limits::deliveries::{
+    MAX_PROXY_MISTAKES, MIN_RELAYED_BY_PROXY, RELAYED_FOR_EACH_MISTAKE,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::net::SocketAddr;
 use wirelap_events::{Nanos, NetNs, Pid, Saturate};
 
 /// Processes that are known to forward.
 const FORWARDERS: usize = 65_536;
-
-/// Messages that a process has handed on to another server before it is a proxy: a bridge shows that it is a broker by then.
-const RELAYED: u32 = 2;
-
-/// So few messages may seem to be handed on to clients by a proxy: where connections are joined late, what it had from
-/// its server may be found too late, or not at all.
-const BY_MISTAKE: u32 = 3;
-
-/// For each of these, a proxy has handed on so many at least as proxies do.
-const FOR_EACH: u32 = 32;
 
 /// Numbers of messages that a process has handed on, by whom they went to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,10 +26,10 @@ struct Handed {
 
 impl Handed {
     fn is_relay(self) -> bool {
-        self.through >= RELAYED
+        self.through >= MIN_RELAYED_BY_PROXY
             && self.as_peer == 0
-            && self.to_clients <= BY_MISTAKE
-            && self.through >= self.to_clients.saturating_mul(FOR_EACH)
+            && self.to_clients <= MAX_PROXY_MISTAKES
+            && self.through >= self.to_clients.saturating_mul(RELAYED_FOR_EACH_MISTAKE)
     }
 }
 
@@ -47,13 +40,13 @@ pub struct Forwarders {
     addrs: FxHashSet<(SocketAddr, NetNs)>,
     /// By what they say that they are.
     parties: FxHashSet<u32>,
-    /// Those that were seen to pass nothing on for as long as that may take.
+    /// Processes that were seen to pass nothing on for as long as that may take.
     sinks: FxHashSet<Receiver>,
-    /// How many messages each process has handed on, and to whom.
+    /// Number of messages that each process has handed on, by receiver.
     roles: FxHashMap<Pid, Handed>,
     /// Processes that servers have sent messages to.
     clients: FxHashSet<Pid>,
-    /// When each receiver was last found to have got bytes in which messages may be that were not found.
+    /// Time at which each receiver was last found to have got bytes in which messages may be that were not found.
     missed: FxHashMap<Receiver, Nanos>,
     /// Time at which each receiver last got bytes of which it is not known yet what they are.
     unknown: FxHashMap<Receiver, Nanos>,
@@ -109,7 +102,7 @@ impl Forwarders {
         self.servers.contains(&pid)
     }
 
-    /// What the process is that a message goes on from.
+    /// Learns the part of the process that a message goes on from.
     pub fn learn_role(&mut self, leg: &LegState, next: Toward) {
         if let Some(count) = self.handed(leg, next) {
             count.grow(1);
@@ -130,7 +123,7 @@ impl Forwarders {
             return None;
         }
         let handed = self.roles.entry(pid).or_default();
-        match (leg.toward, next) {
+        match (leg.reader.toward, next) {
             (Toward::Server, Toward::Client) => Some(&mut handed.to_clients),
             // From a client to a server, or from a server to a client.
             (Toward::Server, Toward::Server) | (Toward::Client, Toward::Client) => {
@@ -166,7 +159,7 @@ impl Forwarders {
     /// True if a process that is a server has passed on too little to be known as a proxy, and nothing as a broker does.
     pub fn may_be_relay(&self, pid: Pid) -> bool {
         let is_open = |handed: &Handed| {
-            handed.to_clients == 0 && handed.as_peer == 0 && handed.through < RELAYED
+            handed.to_clients == 0 && handed.as_peer == 0 && handed.through < MIN_RELAYED_BY_PROXY
         };
         self.is_server(pid)
             && self.roles.get(&pid).is_none_or(is_open)
@@ -174,12 +167,12 @@ impl Forwarders {
     }
 
     /// Somebody has got bytes that no packet event brought, or that could not be decoded.
-    pub fn missed(&mut self, receiver: Receiver, at: Nanos) {
+    pub fn note_missed(&mut self, receiver: Receiver, at: Nanos) {
         note(&mut self.missed, receiver, at);
     }
 
     /// Somebody has got bytes of which it is not known yet what they are.
-    pub fn got_unknown(&mut self, receiver: Receiver, at: Nanos) {
+    pub fn note_unknown(&mut self, receiver: Receiver, at: Nanos) {
         note(&mut self.unknown, receiver, at);
     }
 
@@ -219,7 +212,7 @@ impl Forwarders {
         !self.forwards(node) && !self.sinks.contains(&Receiver::at(node))
     }
 
-    /// Whether this process, or who is at this address or says that it is this, has passed a message on.
+    /// True if this process, or who is at this address or says that it is this, has passed a message on.
     pub fn forwards(&self, node: &Node) -> bool {
         node.pid.is_some_and(|pid| self.pids.contains(&pid))
             || self.addrs.contains(&(node.addr, node.scope))

@@ -157,7 +157,7 @@ impl Index {
         later.map(|&(_, message)| message)
     }
 
-    /// Those before it, newest first.
+    /// The messages of an identity before the one with this serial number, newest first.
     pub fn before(&self, identity: Identity, serial: u64) -> impl Iterator<Item = usize> + '_ {
         let (earlier, _) = self.around(identity, serial);
         earlier.rev().map(|&(_, message)| message)

@@ -156,7 +156,7 @@ impl KeptLeg {
         leg.from.is_none() && leg.to.is_some() && has(Stage::Rx) && !has(Stage::Send)
     }
 
-    /// The room of a leg that is forgotten, if it has any.
+    /// The box of a leg that is forgotten, if it has one.
     pub fn into_room(self) -> Option<Box<Leg>> {
         match self {
             KeptLeg::Whole(leg) => Some(leg),
@@ -167,7 +167,7 @@ impl KeptLeg {
         }
     }
 
-    /// A delivery was handed out with it. Returns its room, if it needs it no more.
+    /// A delivery was handed out with it. Returns its box, if it needs that no more.
     pub fn compact(&mut self, ends: &FlowEnds) -> Option<Box<Leg>> {
         let KeptLeg::Whole(leg) = self else { return None };
         let compact = CompactLeg::of(leg, ends)?;
@@ -227,8 +227,8 @@ mod tests {
 
     #[test]
     fn a_leg_of_packets_alone_is_kept_as_it_was() {
-        let (kept, room) = KeptLeg::of(Box::new(packets()), &ends(), range());
-        assert!(room.is_some() && matches!(kept, KeptLeg::Packets(_)) && kept.was_read());
+        let (kept, spare) = KeptLeg::of(Box::new(packets()), &ends(), range());
+        assert!(spare.is_some() && matches!(kept, KeptLeg::Packets(_)) && kept.was_read());
         assert_eq!(out(&kept), Some(packets()));
     }
 
@@ -241,8 +241,8 @@ mod tests {
         others[2].times.set(Stage::Lost, Nanos(3));
         others[3].flow_range.range.end = Offset(70);
         for leg in others {
-            let (kept, room) = KeptLeg::of(Box::new(leg.clone()), &ends(), range());
-            assert!(room.is_none());
+            let (kept, spare) = KeptLeg::of(Box::new(leg.clone()), &ends(), range());
+            assert!(spare.is_none());
             assert_eq!(out(&kept), Some(leg));
         }
     }

@@ -6,13 +6,13 @@ mod expiry;
 mod in_turn;
 mod late;
 mod matching;
+mod names;
 mod passage;
 mod retained;
 mod sent_again;
 mod stored;
 mod translated;
 
-pub use expiry::LONGEST;
 pub use matching::LONGEST_WAY;
 
 use super::contents::Contents;
@@ -32,7 +32,7 @@ use std::sync::Arc;
 use wirelap_events::{GroupId, Leg, MessageId, Nanos, Pid, Release, Saturate, Stamp};
 use wirelap_protocols::MessageRouting;
 
-/// The most legs' room that is kept for others.
+/// The most boxes of legs that are kept for others.
 const SPARE: usize = 1024;
 
 /// Every open message.
@@ -46,11 +46,7 @@ pub struct Messages {
     stored: StoredMessages,
     /// Messages with legs that no delivery was handed out with.
     unfinished: MarkedPlaces,
-    /// By time of expiry: messages that may be done soon, and those that are given all patience.
-    soon: VecDeque<(Nanos, usize, u64)>,
-    late: VecDeque<(Nanos, usize, u64)>,
-    /// Messages that are kept for who reads a log later, the first of them first.
-    retained: VecDeque<(usize, u64)>,
+    queues: ExpiryQueues,
     /// Messages that had counted as passed on to nobody, and were read since the last look.
     read_late: u64,
     forwarders: Forwarders,
@@ -62,23 +58,44 @@ pub struct Messages {
     kept: usize,
     /// Legs whose stages are waited for.
     waiting: usize,
-    /// Room for legs, used again and again.
-    #[expect(clippy::vec_box, reason = "what is kept is the heap's room, not the legs")]
+    /// Boxes for legs, used again and again.
+    #[expect(clippy::vec_box, reason = "boxes are kept to be used again, not the legs")]
     spare: Vec<Box<Leg>>,
     /// Servers that hand messages on by other names, as far as they are known.
     translations: Translations,
-    /// Room to compare messages of equal content, used again and again.
+    /// Memory to compare messages of equal content, used again and again.
     turn: Turn,
     serial: u64,
     ids: u64,
-    limit: usize,
+    limits: JoinLimits,
+}
+
+/// Messages by their place or time, each with its serial number.
+#[derive(Debug, Default)]
+struct ExpiryQueues {
+    /// By time of expiry: messages that may be done soon.
+    soon: VecDeque<(Nanos, usize, u64)>,
+    /// By time of expiry: messages that are given all patience.
+    late: VecDeque<(Nanos, usize, u64)>,
+    /// Messages that are kept for who reads a log later, the first of them first.
+    retained: VecDeque<(usize, u64)>,
+}
+
+/// Limits of what is remembered, and for how long.
+#[derive(Clone, Copy, Debug, Default)]
+struct JoinLimits {
+    /// The most messages.
+    messages: usize,
+    /// Time that slower hooks get to report.
     hold: Nanos,
+    /// Time that a message may take.
     patience: Nanos,
 }
 
 impl Messages {
     pub fn new(limit: usize, hold: Nanos, patience: Nanos) -> Messages {
-        Messages { limit, hold, patience, ..Messages::default() }
+        let limits = JoinLimits { messages: limit, hold, patience };
+        Messages { limits, ..Messages::default() }
     }
 
     pub fn is_full(&self) -> bool {
@@ -87,19 +104,19 @@ impl Messages {
 
     /// True if there is no room for so many messages.
     fn is_short_of(&self, messages: usize) -> bool {
-        let room = self.limit.saturating_sub(messages);
+        let room = self.limits.messages.saturating_sub(messages);
         self.open.len() >= room || self.legs.len() >= room.saturating_mul(2)
     }
 
     /// True if most of the room is taken by what is waited for. Messages that are only remembered
     /// do not count: they make room.
     pub fn is_pressed(&self) -> bool {
-        self.waiting >= (self.limit / 4).saturating_mul(3)
+        self.waiting >= (self.limits.messages / 4).saturating_mul(3)
     }
 
     /// True if there is too little room for the messages of one more event, which can carry thousands.
     pub fn is_nearly_full(&self) -> bool {
-        self.is_short_of(self.limit / 16)
+        self.is_short_of(self.limits.messages / 16)
     }
 
     pub fn leg(&self, key: LegKey) -> Option<&LegState> {
@@ -131,7 +148,7 @@ impl Messages {
 
     /// The messages of rows.
     pub fn of_rows(&self, is_one: impl Fn(GroupId) -> bool) -> Vec<usize> {
-        let its = self.open.iter().filter(|(_, message)| is_one(message.row));
+        let its = self.open.iter().filter(|(_, message)| is_one(message.facts.row));
         its.map(|(index, _)| index).collect()
     }
 
@@ -148,11 +165,11 @@ impl Messages {
     pub fn move_to(&mut self, key: LegKey, row: GroupId) -> Option<(GroupId, Option<Stamp>)> {
         let message = self.leg(key)?.message;
         let message = self.open.get_mut(message)?;
-        if message.first != key.0 || message.row == row {
+        if message.first != key.0 || message.facts.row == row {
             return None;
         }
-        let before = std::mem::replace(&mut message.row, row);
-        (!message.is_orphan && !message.repeats).then_some((before, message.stamp))
+        let before = std::mem::replace(&mut message.facts.row, row);
+        (!message.is_orphan && !message.facts.repeats).then_some((before, message.facts.stamp))
     }
 
     /// The sender of a leg had to wait until it was allowed to pass the message on.
@@ -163,26 +180,26 @@ impl Messages {
     }
 
     /// A leg is in another direction, or between others, than was known when it was found: two conversations were one.
-    pub fn goes(&mut self, key: LegKey, direction: Direction, ends: &Arc<FlowEnds>) {
+    pub fn change_direction(&mut self, key: LegKey, direction: Direction, ends: &Arc<FlowEnds>) {
         if let Some(leg) = self.legs.get_mut(key.0).filter(|leg| leg.serial == key.1) {
             (leg.direction, leg.ends) = (direction, Arc::clone(ends));
         }
     }
 
-    /// Room for a leg, if some is left over from one that is forgotten.
+    /// A box for a leg, if one is left over from one that is forgotten.
     pub fn spare(&mut self) -> Option<Box<Leg>> {
         self.spare.pop()
     }
 
     /// A delivery was handed out that ends with a leg.
-    pub fn handed_out(&mut self, end: usize) {
+    pub fn note_handed_out(&mut self, end: usize) {
         let mut next = Some(end);
         while let Some(place) = next
             && let Some(leg) = self.legs.get_mut(place)
         {
             next = leg.parent();
-            let room = leg.handed_out(place == end);
-            self.forget(room);
+            let spare = leg.note_handed_out(place == end);
+            self.forget(spare);
         }
     }
 
@@ -199,12 +216,12 @@ impl Messages {
     /// Returns, for a leg that continues another after its first sibling, that sibling, the leg's own place and how
     /// many there are.
     pub fn siblings(&self, leg: &LegState) -> Option<(&LegState, u32, u32)> {
-        if leg.position <= 1 {
+        if leg.links.position <= 1 {
             return None;
         }
         let parent = self.legs.get(leg.parent()?)?;
-        let first = self.leg(parent.first_child()?)?;
-        Some((first, leg.position, parent.children))
+        let first = self.leg(parent.links.first_child()?)?;
+        Some((first, leg.links.position, parent.links.children))
     }
 
     /// Number of legs from the sender of the message to here, this one included.
@@ -223,22 +240,22 @@ impl Messages {
     }
 
     fn legs_of(&self, message: &Message) -> impl Iterator<Item = usize> + Clone + '_ {
-        std::iter::successors(Some(message.first), |&leg| self.legs.get(leg)?.next.get())
+        std::iter::successors(Some(message.first), |&leg| self.legs.get(leg)?.links.next.get())
     }
 
     /// Somebody has got bytes that no packet event brought, or that could not be decoded.
-    pub fn missed(&mut self, receiver: Receiver, at: Nanos) {
-        self.forwarders.missed(receiver, at);
+    pub fn note_missed(&mut self, receiver: Receiver, at: Nanos) {
+        self.forwarders.note_missed(receiver, at);
     }
 
     /// Somebody has got bytes of which it is not known yet what they are.
-    pub fn got_unknown(&mut self, receiver: Receiver, at: Nanos) {
-        self.forwarders.got_unknown(receiver, at);
+    pub fn note_unknown(&mut self, receiver: Receiver, at: Nanos) {
+        self.forwarders.note_unknown(receiver, at);
     }
 
     /// True if the message of a new leg is one that some process passes on, as far as is known.
     pub fn is_passed_on(&self, new: &NewLeg) -> bool {
-        match new.topology {
+        match new.message.topology {
             MessageRouting::PeerToPeer => false,
             MessageRouting::Brokered => true,
             MessageRouting::Either => [&new.ends.sender, &new.ends.receiver]
@@ -256,7 +273,7 @@ impl Messages {
     pub fn relayed(&self, key: LegKey, new: &NewLeg) -> Option<(Direction, Direction)> {
         let pid = new.ends.sender.pid.filter(|&pid| self.is_relay(pid))?;
         let parent = self.legs.get(self.leg(key)?.parent()?)?;
-        match (parent.toward, new.toward) {
+        match (parent.reader.toward, new.reader.toward) {
             (Toward::Server, Toward::Server) if parent.receiver().pid == Some(pid) => {
                 Some((parent.direction, new.direction))
             }
@@ -281,9 +298,9 @@ impl Messages {
     pub fn may_be_at_proxy(&self, leg: &LegState) -> bool {
         let is_brokered = || {
             let message = self.open.get(leg.message);
-            message.is_some_and(|message| message.topology == MessageRouting::Brokered)
+            message.is_some_and(|message| message.facts.topology == MessageRouting::Brokered)
         };
-        leg.toward == Toward::Client
+        leg.reader.toward == Toward::Client
             && !leg.stays_inside()
             && leg.receiver().pid.is_some_and(|pid| self.forwarders.may_be_relay(pid))
             && is_brokered()
@@ -301,13 +318,13 @@ impl Messages {
         self.forwarders.note_subscriber(node);
     }
 
-    /// Whether the message goes on from this leg's reader, as far as is known.
+    /// True if the message goes on from this leg's reader, as far as is known.
     pub fn goes_on(&self, message: &Message, leg: &LegState) -> bool {
-        leg.has_child
-            || match message.topology {
+        leg.links.has_child
+            || match message.facts.topology {
                 MessageRouting::PeerToPeer => false,
                 MessageRouting::Brokered => {
-                    leg.toward.is_server()
+                    leg.reader.toward.is_server()
                         || leg.receiver().pid.is_some_and(|pid| self.is_relay(pid))
                 }
                 MessageRouting::Either => self.forwarders.forwards(leg.receiver()),

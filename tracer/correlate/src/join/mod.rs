@@ -33,7 +33,9 @@ mod turn;
 pub use assemblies::Assemblies;
 pub use assembly::{Assembly, Carrier, Last, Taker};
 pub use forwarders::Receiver;
-pub use messages::{LONGEST, LONGEST_WAY, Messages};
-pub use new_leg::{Joined, NamedClient, NewLeg, Presence, TakesAll, Toward};
+pub use messages::{LONGEST_WAY, Messages};
+pub use new_leg::{
+    Joined, LegReader, MessageFacts, NamedClient, NewLeg, Permissions, Presence, TakesAll, Toward,
+};
 pub use open::{GivenUp, Leftover, LegState, Message};
 pub use turn::Habit;

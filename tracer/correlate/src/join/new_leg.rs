@@ -4,7 +4,7 @@ use crate::breakdown::ReaderGroup;
 use crate::flow::{Content, Identity};
 use crate::ids::{Direction, FlowEnds, Way};
 use std::sync::Arc;
-use wirelap_events::{ByteRange, GroupId, Nanos, Stamp, TopicId, Transport};
+use wirelap_events::{ByteRange, GroupId, Nanos, Release, Stamp, TopicId, Transport};
 use wirelap_protocols::{LogPlace, MessageRouting};
 
 /// The part of the receiver of a leg in a conversation whose messages go through servers.
@@ -56,6 +56,64 @@ pub struct NamedClient {
     pub since: Option<Nanos>,
 }
 
+/// The receiver of a leg.
+#[derive(Clone, Copy, Debug)]
+pub struct LegReader {
+    pub toward: Toward,
+    /// The number of its subscription that the leg is for.
+    pub subscription: u32,
+    /// The group in which it reads.
+    pub group: ReaderGroup,
+}
+
+/// Times at which a leg's sender was allowed to send it, and why not earlier. Only some legs have
+/// this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Permissions {
+    /// Time at which its receiver had asked for messages last, where they are asked for.
+    pub asked: Option<Nanos>,
+    /// The consumer or channel, and the time, of which its receiver had let its sender send more the last time, where only so many may
+    /// be unacknowledged.
+    pub permit: Option<(u64, Nanos)>,
+    /// Times from and until which its receiver had no room, shortly before it was written.
+    pub shut: Option<(Nanos, Nanos)>,
+    /// Since when its sender was allowed to pass the message on, if it had to wait for that.
+    pub release: Option<Release>,
+    /// Since when its receiver was there, if it connected or subscribed only after its sender had the message.
+    pub ready: Option<Nanos>,
+    /// True if its receiver came then because its sender, a server, had been gone.
+    pub sender_was_gone: bool,
+    /// True if its receiver took the place of another member of its group then.
+    pub is_handed_over: bool,
+    /// True if the message lay in a queue of its sender until its time there was over.
+    pub has_expired: bool,
+}
+
+/// Facts of a message that hold on all of its legs.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageFacts {
+    pub identity: Identity,
+    pub content: Option<Content>,
+    pub stamp: Option<Stamp>,
+    pub payload_len: u64,
+    pub topic: Option<TopicId>,
+    /// A number for its topic.
+    pub subject: u64,
+    pub row: GroupId,
+    pub topology: MessageRouting,
+    /// True if its publisher says that it repeats it: it counts as a duplicate.
+    pub repeats: bool,
+    /// True if its server keeps it in a log, for whoever comes later.
+    pub is_logged: bool,
+}
+
+impl MessageFacts {
+    /// True if the message is of a workload's warm-up.
+    pub fn is_warmup(&self) -> bool {
+        self.stamp.is_some_and(|stamp| stamp.warmup)
+    }
+}
+
 /// A leg that is not joined to a message yet: what is known of it when its message is found on a flow.
 #[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
@@ -74,48 +132,25 @@ pub struct NewLeg {
     /// and is behind.
     pub next_number: Option<u64>,
     pub transport: Transport,
-    /// Time at which its receiver had asked for messages last, where they are asked for.
-    pub asked: Option<Nanos>,
-    /// Time at which its receiver had let its sender send more the last time, where only so many may be
-    /// unacknowledged.
-    pub room: Option<(u64, Nanos)>,
-    /// Times from and until which its receiver had no room, shortly before it was written.
-    pub shut: Option<(Nanos, Nanos)>,
+    /// The permissions that its sender needed.
+    pub permissions: Permissions,
     /// Since when its receiver is there, if that was seen.
     pub present: Option<Presence>,
     pub ends: Arc<FlowEnds>,
-    pub toward: Toward,
-    pub topology: MessageRouting,
-    /// True if its sender may send copies of it to others.
-    pub may_copy: bool,
-    pub identity: Identity,
-    pub content: Option<Content>,
-    pub stamp: Option<Stamp>,
-    pub payload_len: u64,
-    pub row: GroupId,
-    /// True if its publisher says that it repeats it.
-    pub repeats: bool,
-    /// The message itself tells that its sender has it from somebody else.
-    pub passed_on: bool,
-    /// True if it lay in a queue of its sender until its time there was over.
-    pub has_expired: bool,
-    pub topic: Option<TopicId>,
-    /// The group in which its receiver reads it.
-    pub group: ReaderGroup,
-    /// The number of its receiver's subscription that it is for.
-    pub subscription: u32,
+    pub reader: LegReader,
     /// The client that it leads to, if that has a name which no other client of its server has.
     pub client: Option<NamedClient>,
+    /// True if its sender may send copies of it to others.
+    pub may_copy: bool,
+    pub message: MessageFacts,
+    /// The message itself tells that its sender has it from somebody else.
+    pub passed_on: bool,
     /// A number for the first bytes of its connection, from which its offsets count; 0 if they were not seen.
     pub opening: u32,
     /// Its connection has just been opened.
     pub start_up: bool,
-    /// A number for its topic.
-    pub subject: u64,
     /// Bytes of its payload on the wire.
     pub wire_payload: u64,
-    /// True if its server keeps it in a log, for whoever comes later.
-    pub is_logged: bool,
     /// The place in its server's log, if its sender said it.
     pub place: Option<LogPlace>,
     /// Nothing but its place tells which message it is.
@@ -126,7 +161,7 @@ impl NewLeg {
     /// True if its sender has it from somebody else, where messages go through servers. A message that another host's
     /// server hands on begins here.
     pub fn is_handed_on(&self) -> bool {
-        match self.toward {
+        match self.reader.toward {
             Toward::Client => true,
             Toward::Peer => self.ends.sender.pid.is_some(),
             Toward::Server => false,
@@ -135,11 +170,16 @@ impl NewLeg {
 
     /// True if a server sends it to one of its clients.
     pub fn is_from_server(&self) -> bool {
-        self.topology == MessageRouting::Brokered && self.toward == Toward::Client
+        self.message.topology == MessageRouting::Brokered && self.reader.toward == Toward::Client
+    }
+
+    /// The same leg, of a message of another identity.
+    pub fn with_identity(&self, identity: Identity) -> NewLeg {
+        NewLeg { message: MessageFacts { identity, ..self.message }, ..self.clone() }
     }
 
     pub fn way(&self) -> Way {
-        Way { direction: self.direction, subscription: self.subscription }
+        Way { direction: self.direction, subscription: self.reader.subscription }
     }
 }
 

@@ -2,16 +2,14 @@
 
 use super::kept::{KeptLeg, PacketLeg};
 use super::leg::nothing;
-use super::new_leg::{NewLeg, Presence, Toward};
-use crate::breakdown::ReaderGroup;
-use crate::flow::{Content, Identity};
+use super::new_leg::{LegReader, MessageFacts, NewLeg, Permissions, Presence};
 use crate::ids::{Direction, FlowEnds, LegKey, Node, Way};
 use std::sync::Arc;
 use wirelap_events::{
     ByteRange, FlowKey, FlowRange, GroupId, Leg, MessageId, Nanos, Offset, Release, Saturate,
-    Stamp, TopicId, Transport,
+    TopicId, Transport,
 };
-use wirelap_protocols::{LogPlace, MessageRouting};
+use wirelap_protocols::LogPlace;
 
 /// A place in the table of legs, or none. It takes four bytes: there are many legs, and each refers to several others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,26 +37,55 @@ impl From<Option<usize>> for Link {
     }
 }
 
-/// Times at which a leg's sender was allowed to send it, and why not earlier. Only some legs have
-/// this.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Permissions {
-    /// Time at which its receiver had asked for messages last, where they are asked for.
-    pub asked: Option<Nanos>,
-    /// Time at which its receiver had let its sender send more the last time.
-    pub room: Option<(u64, Nanos)>,
-    /// Times from and until which its receiver had no room, shortly before it was written.
-    pub shut: Option<(Nanos, Nanos)>,
-    /// Since when its sender was allowed to pass the message on, if it had to wait for that.
-    pub release: Option<Release>,
-    /// Since when its receiver was there, if it connected or subscribed only after its sender had the message.
-    pub ready: Option<Nanos>,
-    /// True if its receiver came then because its sender, a server, had been gone.
-    pub sender_was_gone: bool,
-    /// True if its receiver took the place of another member of its group then.
-    pub is_handed_over: bool,
-    /// True if it lay in a queue of its sender until its time there was over.
-    pub has_expired: bool,
+/// The place of a leg among those of its message.
+#[derive(Clone, Copy, Debug)]
+pub struct LegLinks {
+    pub(super) parent: Link,
+    pub(super) next: Link,
+    /// The leg that this one repeats.
+    pub(super) again: Link,
+    /// Legs that continue it, in the order in which they were found.
+    pub(super) children: u32,
+    /// The first of them, and its serial number.
+    first_child: (Link, u64),
+    /// The leg's own place among those that continue the leg before it: 1 for the first.
+    pub(super) position: u32,
+    pub has_child: bool,
+}
+
+impl LegLinks {
+    const NONE: LegLinks = LegLinks {
+        parent: Link::NONE,
+        next: Link::NONE,
+        again: Link::NONE,
+        children: 0,
+        first_child: (Link::NONE, 0),
+        position: 0,
+        has_child: false,
+    };
+
+    /// Adds a leg that continues this one. Returns its place among those that do.
+    pub(super) fn add_child(&mut self, leg: usize, serial: u64) -> u32 {
+        self.children.grow(1);
+        if self.first_child.0 == Link::NONE {
+            self.first_child = (leg.into(), serial);
+        }
+        self.children
+    }
+
+    /// Removes a leg that does not continue this one, as was thought; `another` may.
+    pub(super) fn remove_child(&mut self, leg: usize, another: Option<(usize, u64)>) {
+        self.children.shrink(1);
+        if self.first_child.0 == Link::from(leg) {
+            let none = (Link::NONE, 0);
+            self.first_child = another.map_or(none, |(leg, serial)| (leg.into(), serial));
+        }
+    }
+
+    /// The first leg that continues it.
+    pub(super) fn first_child(&self) -> Option<LegKey> {
+        Some((self.first_child.0.get()?, self.first_child.1))
+    }
 }
 
 /// One leg of an open message. Tens of thousands are remembered, so it is small.
@@ -67,10 +94,7 @@ pub struct Permissions {
 pub struct LegState {
     pub message: usize,
     pub(super) serial: u64,
-    pub(super) parent: Link,
-    pub(super) next: Link,
-    /// The leg that this one repeats.
-    pub(super) again: Link,
+    pub links: LegLinks,
     pub direction: Direction,
     /// From its first byte to the last that its reader must have to use it.
     pub extent: ByteRange,
@@ -83,20 +107,9 @@ pub struct LegState {
     permissions: Option<Box<Permissions>>,
     pub transport: Transport,
     pub ends: Arc<FlowEnds>,
-    pub toward: Toward,
-    /// The number of its receiver's subscription that it is for.
-    subscription: u32,
+    pub reader: LegReader,
     /// The name of the client that it leads to, if no other client of its server has it.
     pub(super) client: Option<TopicId>,
-    /// The group in which its receiver reads it.
-    pub group: ReaderGroup,
-    pub has_child: bool,
-    /// Legs that continue it, in the order in which they were found.
-    pub(super) children: u32,
-    /// The first of them, and its serial number.
-    pub(super) first_child: (Link, u64),
-    /// The leg's own place among those that continue the leg before it: 1 for the first.
-    pub(super) position: u32,
     pub start_up: bool,
     /// A number for the first bytes of its connection, from which its offsets count; 0 if they were not seen.
     pub(super) opening: u32,
@@ -117,21 +130,13 @@ pub struct LegState {
 pub struct Message {
     pub id: MessageId,
     pub(super) serial: u64,
-    pub(super) identity: Identity,
-    pub(super) content: Option<Content>,
-    pub stamp: Option<Stamp>,
-    pub payload_len: u64,
-    pub topic: Option<TopicId>,
-    /// A number for its topic.
-    pub subject: u64,
+    pub facts: MessageFacts,
     /// The place in its server's log, once that is known.
     pub(super) place: Option<LogPlace>,
     /// True if its server has said that it is there, not only a reader's message.
     pub(super) is_place_given: bool,
     /// The number among the messages of its topic, 1 for the first; `None` if they are not counted.
     pub number: Option<u64>,
-    pub row: GroupId,
-    pub(super) topology: MessageRouting,
     /// Time at which it was found first, or at which it had come to whoever passes it on, if that
     /// was earlier.
     pub at: Nanos,
@@ -142,24 +147,13 @@ pub struct Message {
     pub(super) is_orphan: bool,
     /// The index keeps its directions.
     pub(super) keeps_directions: bool,
-    /// True if it counts as a duplicate.
-    pub(super) repeats: bool,
     pub(super) overdue: bool,
     /// True if it is kept for a subscriber that is behind.
     pub(super) is_kept: bool,
-    /// True if its server keeps it in a log.
-    pub(super) is_logged: bool,
     /// Its time has come, and it is kept for who reads the log later.
     pub is_retained: bool,
-    /// It counts as passed on to nobody.
+    /// True if the message counts as passed on to nobody.
     pub(super) is_unmatched: bool,
-}
-
-impl Message {
-    /// True if the message is of a workload's warm-up.
-    pub fn is_warmup(&self) -> bool {
-        self.stamp.is_some_and(|stamp| stamp.warmup)
-    }
 }
 
 /// Counts of messages that are given up, by what became of them.
@@ -193,20 +187,16 @@ pub struct GivenUp {
 
 impl LegState {
     pub fn way(&self) -> Way {
-        Way { direction: self.direction, subscription: self.subscription }
+        Way { direction: self.direction, subscription: self.reader.subscription }
     }
 
     /// The leg of a message that was found. It is the last of its message, and nothing is known of it yet but `new`.
     pub(super) fn new(message: usize, serial: u64, new: &NewLeg) -> LegState {
-        let (asked, room, shut) = (new.asked, new.room, new.shut);
-        let has_expired = new.has_expired;
-        let permissions = Permissions { asked, room, shut, has_expired, ..Permissions::default() };
+        let permissions = new.permissions;
         LegState {
             message,
             serial,
-            parent: Link::NONE,
-            next: Link::NONE,
-            again: Link::NONE,
+            links: LegLinks::NONE,
             direction: new.direction,
             extent: new.extent,
             own_end: new.own.end,
@@ -215,14 +205,8 @@ impl LegState {
             permissions: (permissions != Permissions::default()).then(|| Box::new(permissions)),
             transport: new.transport,
             ends: Arc::clone(&new.ends),
-            toward: new.toward,
-            subscription: new.subscription,
+            reader: new.reader,
             client: new.client.map(|client| client.name),
-            group: new.group,
-            has_child: false,
-            children: 0,
-            first_child: (Link::NONE, 0),
-            position: 0,
             start_up: new.start_up,
             opening: new.opening,
             is_guessed: false,
@@ -250,7 +234,7 @@ impl LegState {
 
     /// The leg before it.
     pub fn parent(&self) -> Option<usize> {
-        self.parent.get()
+        self.links.parent.get()
     }
 
     /// True if its sender needed a permission to send it.
@@ -279,7 +263,7 @@ impl LegState {
     }
 
     /// Notes that its receiver connected or subscribed only after its sender had the message.
-    pub(super) fn awaited(&mut self, present: Presence) {
+    pub(super) fn note_presence(&mut self, present: Presence) {
         let permissions = self.permissions.get_or_insert_default();
         permissions.ready = Some(present.ready);
         permissions.sender_was_gone = present.has_returned;
@@ -288,8 +272,8 @@ impl LegState {
 
     /// Sets the leg that this one continues in place of another one: that came to its sender at `came`, and what is known of the
     /// first one's way does not hold.
-    pub(super) fn continues(&mut self, parent: usize, position: u32, came: Nanos) {
-        (self.parent, self.position) = (parent.into(), position);
+    pub(super) fn continue_from(&mut self, parent: usize, position: u32, came: Nanos) {
+        (self.links.parent, self.links.position) = (parent.into(), position);
         if let Some(permissions) = &mut self.permissions {
             permissions.release = None;
             if permissions.ready.is_some_and(|ready| came >= ready) {
@@ -297,29 +281,6 @@ impl LegState {
                 (permissions.sender_was_gone, permissions.is_handed_over) = (false, false);
             }
         }
-    }
-
-    /// Another leg continues it. Returns its place among those that do.
-    pub(super) fn add_child(&mut self, leg: usize, serial: u64) -> u32 {
-        self.children.grow(1);
-        if self.first_child.0 == Link::NONE {
-            self.first_child = (leg.into(), serial);
-        }
-        self.children
-    }
-
-    /// A leg does not continue it, as was thought; `another` may.
-    pub(super) fn remove_child(&mut self, leg: usize, another: Option<(usize, u64)>) {
-        self.children.shrink(1);
-        if self.first_child.0 == Link::from(leg) {
-            let none = (Link::NONE, 0);
-            self.first_child = another.map_or(none, |(leg, serial)| (leg.into(), serial));
-        }
-    }
-
-    /// The first leg that continues it.
-    pub(super) fn first_child(&self) -> Option<LegKey> {
-        Some((self.first_child.0.get()?, self.first_child.1))
     }
 
     /// From a process to itself.
@@ -339,7 +300,7 @@ impl LegState {
 
     /// True if it repeats another leg.
     pub fn is_repeated(&self) -> bool {
-        self.again != Link::NONE
+        self.links.again != Link::NONE
     }
 
     /// The flow and the range of the message's own bytes.
@@ -365,19 +326,19 @@ impl LegState {
         Some((self.ends.flow, self.flow_range(), leg))
     }
 
-    /// Nothing more is expected of it. Returns room that it does not need.
+    /// Nothing more is expected of it. Returns a box that it does not need.
     pub(super) fn keep(&mut self, leg: Box<Leg>) -> Option<Box<Leg>> {
-        let (kept, room) = KeptLeg::of(leg, &self.ends, self.flow_range());
+        let (kept, spare) = KeptLeg::of(leg, &self.ends, self.flow_range());
         self.leg = kept;
-        room
+        spare
     }
 
     /// A delivery was handed out with it. If it ended with it, and nothing went on from it by then, its stages are asked for no more;
     /// those of the legs before it are, if the message goes on to others later. What allowed its sender to send it is among its
-    /// circumstances by now. Returns room that it does not need.
-    pub(super) fn handed_out(&mut self, is_end: bool) -> Option<Box<Leg>> {
+    /// circumstances by now. Returns a box that it does not need.
+    pub(super) fn note_handed_out(&mut self, is_end: bool) -> Option<Box<Leg>> {
         self.permissions = None;
-        let is_over = is_end && !self.has_child;
+        let is_over = is_end && !self.links.has_child;
         if is_over { self.leg.hand_out() } else { self.leg.compact(&self.ends) }
     }
 
@@ -389,6 +350,6 @@ impl LegState {
     /// True if no delivery was handed out with the leg, and none will be with another leg that goes on from it, as far as is
     /// known.
     pub(super) fn is_left(&self) -> bool {
-        !(self.emitted || self.is_repeated() || self.has_child || self.is_remote)
+        !(self.emitted || self.is_repeated() || self.links.has_child || self.is_remote)
     }
 }

@@ -6,15 +6,13 @@
 use super::assembly::{Assembly, Taker};
 use super::source_time::ClaimHistory;
 use crate::ids::AssemblyId;
+use crate::limits::deliveries::SILENT_READER;
 use slab::Slab;
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Pid, SocketId};
 
 /// Readers of one direction that are remembered; a multicast group rarely has more on one host.
 const MAX_TAKERS: usize = 64;
-
-/// A reader that has taken nothing for so long while others did is not waited for.
-const SILENT: Nanos = Nanos::from_millis(1_000);
 
 /// The messages of one sender in one direction.
 #[derive(Debug, Default)]
@@ -30,7 +28,7 @@ pub struct DeliveryOrder {
     /// Times from and until which messages were lost and not yet there, the last time.
     missing: Option<(Nanos, Nanos)>,
     takers: Vec<Seen>,
-    /// Those that not every reader has, by number.
+    /// Messages that not every reader has, by number.
     lacking: VecDeque<(u64, AssemblyId)>,
     /// Messages that a reader has and gets only with something that was sent before them.
     held: Vec<(u64, AssemblyId, SocketId)>,
@@ -74,7 +72,7 @@ impl DeliveryOrder {
     }
 
     /// A message, or a part of it, that was sent first at `lost` came at `there`.
-    pub fn was_missing(&mut self, lost: Nanos, there: Nanos) {
+    pub fn note_missing(&mut self, lost: Nanos, there: Nanos) {
         self.missing = Some(match self.missing {
             Some((from, to)) if lost <= to => (from.min(lost), to.max(there)),
             _ => (lost, there),
@@ -99,7 +97,7 @@ impl DeliveryOrder {
     pub fn have_all(&self, message: &Assembly) -> bool {
         let lacks = |seen: &Seen| {
             seen.first <= message.began
-                && seen.last + SILENT >= message.began
+                && seen.last + SILENT_READER >= message.began
                 && !message.has(seen.socket, seen.pid)
         };
         message.lacking() == 0 && !self.takers.iter().any(lacks)

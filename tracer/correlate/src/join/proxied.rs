@@ -1,15 +1,12 @@
 //! Connections of proxies that belong together: what comes on one of them goes on in the other, byte for byte and in the same order.
 
 use crate::ids::Direction;
+use crate::limits::deliveries::MAX_UNSEEN_BY_PROXY;
 use rustc_hash::FxHashMap;
 use wirelap_events::Offset;
 
 /// Directions in which proxies send that are told apart; beyond, all are forgotten and found out again.
 const MAX_DIRECTIONS: usize = 16_384;
-
-/// After so many messages in a row that were not seen when they came, connections are not taken to belong together any more: they may be
-/// of several clients that begin with the same bytes.
-const MAX_MISSING: u8 = 2;
 
 /// Certainty that two connections belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +15,7 @@ pub enum Belief {
     Guessed,
     /// One message alone waited, or one connection alone that had just begun to bring some.
     Told,
-    /// They began with the same bytes, which no other connection did.
+    /// Both began with the same bytes, which no other connection did.
     Same,
 }
 
@@ -64,10 +61,10 @@ impl ProxiedDirections {
     }
 
     /// A message that a proxy sends in a direction was not seen when it came, if the sender is one.
-    pub fn came_unseen(&mut self, on: Direction) {
+    pub fn note_unseen_arrival(&mut self, on: Direction) {
         let Some(source) = self.sources.get_mut(&on) else { return };
         source.missing = source.missing.saturating_add(1);
-        if source.missing > MAX_MISSING {
+        if source.missing > MAX_UNSEEN_BY_PROXY {
             let came = source.came;
             self.sources.remove(&on);
             if self.targets.get(&came) == Some(&on) {
@@ -149,7 +146,7 @@ mod tests {
         let mut proxied = ProxiedDirections::default();
         proxied.learn(at(1, 0), at(11, 0), Belief::Same, true);
         for is_known in [true, true, false] {
-            proxied.came_unseen(direction(1));
+            proxied.note_unseen_arrival(direction(1));
             assert_eq!(proxied.source(direction(1)).is_some(), is_known);
         }
         assert_eq!(proxied.goes_elsewhere(direction(11), direction(2)), None);

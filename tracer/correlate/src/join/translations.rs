@@ -2,6 +2,7 @@
 
 use super::forwarders::Receiver;
 use crate::ids::{Direction, Node};
+use crate::limits::deliveries::{MIN_CROSSED, MIN_RENAMED};
 use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
 use wirelap_events::{NetNs, Saturate};
@@ -9,14 +10,8 @@ use wirelap_events::{NetNs, Saturate};
 /// Pairs of addresses that are known to be one server's.
 const MOST_PAIRS: usize = 64;
 
-/// So many messages that come out at another address than they went in show that both are one server's, where messages go in at both.
-const CROSSED: u8 = 3;
-
 /// Topics that servers have another one for.
 const MOST_RENAMED: usize = 4_096;
-
-/// So many messages of one topic that come out with another one, each of a content of its own, show that all do.
-const RENAMED: u8 = 3;
 
 /// The topic of which a server hands messages on with another one.
 #[derive(Clone, Copy, Debug)]
@@ -60,12 +55,12 @@ impl Translations {
 
     /// True if two addresses are known to be one server's.
     pub fn are_one(&self, a: &Node, b: &Node) -> bool {
-        self.pairs.iter().any(|pair| pair.crossed >= CROSSED && pair.is_of(a, b))
+        self.pairs.iter().any(|pair| pair.crossed >= MIN_CROSSED && pair.is_of(a, b))
     }
 
     /// A message went in at one address and out at another: whether both are one server's, as is known now for the first time. Messages
     /// go in at the other one, too, if it `gets_some`; this one tells more if it `is_unique`.
-    pub fn crossed(&mut self, [a, b]: [Node; 2], gets_some: bool, is_unique: bool) -> bool {
+    pub fn note_crossing(&mut self, [a, b]: [Node; 2], gets_some: bool, is_unique: bool) -> bool {
         let known = self.pairs.iter().position(|pair| pair.is_of(&a, &b));
         if known.is_none() && self.pairs.len() >= MOST_PAIRS {
             return false;
@@ -74,24 +69,24 @@ impl Translations {
             self.pairs.push(Pair { addrs: [a.addr, b.addr], scope: b.scope, crossed: 0 });
             self.pairs.len().saturating_sub(1)
         });
-        let Some(pair) = self.pairs.get_mut(place).filter(|pair| pair.crossed < CROSSED) else {
+        let Some(pair) = self.pairs.get_mut(place).filter(|pair| pair.crossed < MIN_CROSSED) else {
             return false;
         };
         if !gets_some {
-            pair.crossed = CROSSED;
+            pair.crossed = MIN_CROSSED;
         } else if is_unique {
             pair.crossed.grow(1);
         }
-        pair.crossed >= CROSSED
+        pair.crossed >= MIN_CROSSED
     }
 
     /// The topic of which a server hands messages on with this one, if that was seen often enough.
     pub fn renamed_from(&self, server: Receiver, to: u64) -> Option<u64> {
-        self.renamed.get(&(server, to)).filter(|one| one.seen >= RENAMED).map(|one| one.from)
+        self.renamed.get(&(server, to)).filter(|one| one.seen >= MIN_RENAMED).map(|one| one.from)
     }
 
-    /// A message of a topic came out of a server with another one, and no other message has its content.
-    pub fn renamed(&mut self, server: Receiver, from: u64, to: u64) {
+    /// Notes that a message of a topic came out of a server with another one, and no other message has its content.
+    pub fn note_renamed(&mut self, server: Receiver, from: u64, to: u64) {
         let known = self.renamed.contains_key(&(server, to));
         if !known && self.renamed.len() >= MOST_RENAMED {
             return;

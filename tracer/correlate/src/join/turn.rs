@@ -1,9 +1,7 @@
 //! Facts that decide which of several messages of equal content a server has sent.
 
+use crate::limits::deliveries::USUAL_DWELL_SLACK;
 use wirelap_events::Nanos;
-
-/// A server is as quick as usual if it takes no longer than twice the usual time and this: as much as a thread may wait for a CPU.
-const USUAL_SLACK: Nanos = Nanos::from_micros(500);
 
 /// The way in which a server handed on the messages of a topic to one of its readers so far.
 #[derive(Clone, Copy, Debug)]
@@ -17,11 +15,11 @@ pub struct Habit {
 impl Habit {
     /// True if it is no longer than usual.
     pub fn is_usual(self, time: Nanos) -> bool {
-        self.dwell.is_none_or(|dwell| time <= dwell + dwell + USUAL_SLACK)
+        self.dwell.is_none_or(|dwell| time <= dwell + dwell + USUAL_DWELL_SLACK)
     }
 }
 
-/// Messages of equal content that came to a server, and what it sent of them one way. Its room is used again.
+/// Messages of equal content that came to a server, and what it sent of them one way. Its memory is used again.
 #[derive(Debug, Default)]
 pub struct Turn {
     /// Messages, and when each came.

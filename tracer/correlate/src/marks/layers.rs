@@ -17,9 +17,11 @@ const LAYERS: usize = 3;
 /// already (a retransmission, a second device) goes to the next.
 #[derive(Debug)]
 pub struct Layers<M> {
-    stacked: [VecDeque<M>; LAYERS],
-    /// Layers that ever had a mark: most flows need one, or none.
-    used: usize,
+    first: VecDeque<M>,
+    /// The next layers; most flows need none.
+    more: Option<Box<[VecDeque<M>; LAYERS - 1]>>,
+    /// True if there ever was a mark.
+    is_used: bool,
     /// The most marks in one layer.
     limit: usize,
     /// Nobody asks about bytes before this one any more.
@@ -31,8 +33,9 @@ pub struct Layers<M> {
 impl<M: Spanned> Layers<M> {
     pub fn new(limit: usize) -> Layers<M> {
         Layers {
-            stacked: std::array::from_fn(|_| VecDeque::new()),
-            used: 0,
+            first: VecDeque::new(),
+            more: None,
+            is_used: false,
             limit,
             floor: Offset(0),
             evicted: 0,
@@ -41,7 +44,7 @@ impl<M: Spanned> Layers<M> {
 
     /// True if there never was a mark.
     pub fn is_unused(&self) -> bool {
-        self.used == 0
+        !self.is_used
     }
 
     /// The most marks in one layer.
@@ -55,39 +58,55 @@ impl<M: Spanned> Layers<M> {
         if range.is_empty() {
             return;
         }
-        let fits = |layer: &VecDeque<M>| layer.back().is_none_or(|l| l.range().end <= range.start);
-        let index = self.stacked.iter().position(fits).unwrap_or(LAYERS - 1);
-        self.used = self.used.max(index.saturating_add(1));
-        let layer = &mut self.stacked[index];
+        self.is_used = true;
+        let (limit, floor) = (self.limit, self.floor);
+        let layer = self.layer_for(range.start);
         // Only the last layer can still have marks in the way: the newest copy is the one that counts.
         while layer.back().is_some_and(|last| last.range().end > range.start) {
             layer.pop_back();
         }
-        if layer.len() >= self.limit {
-            let oldest = layer.pop_front();
-            self.evicted.grow(u64::from(oldest.is_some_and(|mark| mark.range().end > self.floor)));
-        }
+        let oldest = if layer.len() >= limit { layer.pop_front() } else { None };
         layer.push_back(mark);
+        self.evicted.grow(u64::from(oldest.is_some_and(|mark| mark.range().end > floor)));
+    }
+
+    /// The first layer that has no mark behind `start`, or else the last one.
+    fn layer_for(&mut self, start: Offset) -> &mut VecDeque<M> {
+        let fits = |layer: &VecDeque<M>| layer.back().is_none_or(|last| last.range().end <= start);
+        if fits(&self.first) {
+            return &mut self.first;
+        }
+        let more = self.more.get_or_insert_default();
+        let index = more.iter().position(fits).unwrap_or(LAYERS - 2);
+        &mut more[index]
+    }
+
+    fn layers(&self) -> impl Iterator<Item = &VecDeque<M>> {
+        std::iter::once(&self.first).chain(self.more.iter().flat_map(|more| more.iter()))
+    }
+
+    fn layers_mut(&mut self) -> impl Iterator<Item = &mut VecDeque<M>> {
+        let more = self.more.iter_mut().flat_map(|more| more.iter_mut());
+        std::iter::once(&mut self.first).chain(more)
     }
 
     /// The newest mark of the first layer.
     pub fn last_mut(&mut self) -> Option<&mut M> {
-        self.stacked[0].back_mut()
+        self.first.back_mut()
     }
 
     /// The newest mark of the first layer.
     pub fn last(&self) -> Option<&M> {
-        self.stacked[0].back()
+        self.first.back()
     }
 
     pub fn pop_last(&mut self) {
-        self.stacked[0].pop_back();
+        self.first.pop_back();
     }
 
     /// Every mark over the byte at `at`.
     pub fn covering(&self, at: Offset) -> impl Iterator<Item = &M> {
-        self.stacked[..self.used]
-            .iter()
+        self.layers()
             .filter_map(move |layer| first_beyond(layer, at))
             .filter(move |mark| mark.range().contains(at))
     }
@@ -95,7 +114,7 @@ impl<M: Spanned> Layers<M> {
     /// Nobody asks about bytes before `floor` any more; marks before `below` are forgotten at once.
     pub fn prune(&mut self, below: Offset, floor: Offset) {
         self.floor = floor;
-        for layer in &mut self.stacked[..self.used] {
+        for layer in self.layers_mut() {
             while layer.front().is_some_and(|mark| mark.range().end <= below) {
                 layer.pop_front();
             }
@@ -105,7 +124,7 @@ impl<M: Spanned> Layers<M> {
     /// Forgets marks below the floor that `is_old`, the oldest first.
     pub fn forget(&mut self, is_old: impl Fn(&M) -> bool) {
         let floor = self.floor;
-        for layer in &mut self.stacked[..self.used] {
+        for layer in self.layers_mut() {
             while layer.front().is_some_and(|m| m.range().end <= floor && is_old(m)) {
                 layer.pop_front();
             }
@@ -116,7 +135,7 @@ impl<M: Spanned> Layers<M> {
     /// layer.
     pub fn trim(&mut self, count: usize) {
         let floor = self.floor;
-        for layer in &mut self.stacked[..self.used] {
+        for layer in self.layers_mut() {
             while layer.len() > count && layer.front().is_some_and(|m| m.range().end <= floor) {
                 layer.pop_front();
             }
@@ -124,7 +143,7 @@ impl<M: Spanned> Layers<M> {
     }
 
     pub fn shrink(&mut self) {
-        self.stacked.iter_mut().for_each(VecDeque::shrink_to_fit);
+        self.layers_mut().for_each(VecDeque::shrink_to_fit);
     }
 
     pub fn take_evicted(&mut self) -> u64 {

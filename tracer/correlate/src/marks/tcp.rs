@@ -11,16 +11,15 @@ mod way;
 
 use super::layers::Layers;
 use super::loss::{DirectionLosses, LossGap};
+use crate::limits::causes::NOTICEABLE_TIME;
+use crate::limits::network::{LONGEST_MESSAGE, READ_MARK_GAP};
 use crate::threads::Chain;
 pub use kinds::Stuck;
 use kinds::{ChainMark, HeardAcks, Mark, Pass, ReadMark, RxMark, SendMark, StuckMark, XmitMark};
-use occupied::{KEPT, Occupied};
+use occupied::Occupied;
 use queues::{AckRoundTrips, Arrivals, Queues};
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, EarlierBytes, Nanos, Offset, TaskId, TxState};
-
-/// Sends are kept for messages of this many bytes, as far as [`SENDS`] reach.
-const LONGEST_MESSAGE: u64 = 64 << 20;
 
 /// The most sends that are kept for messages that may still begin long before they end.
 const SENDS: usize = 16_384;
@@ -32,9 +31,6 @@ const WAITING: usize = 4;
 
 /// So many times are kept at which the reader had come to some byte.
 const PASSES: usize = 512;
-
-/// The times at which the reader had come to some byte are at least so far apart.
-const PASS: Nanos = Nanos::from_micros(200);
 
 /// The marks of one direction.
 #[derive(Debug)]
@@ -174,7 +170,7 @@ impl TcpMarks {
 
     /// Bytes leave their socket. Those that left before are only sent again.
     fn leaves(&mut self, range: ByteRange, at: Nanos) {
-        let sent = self.send_of(range.start).filter(|sent| sent.at + KEPT <= at);
+        let sent = self.send_of(range.start).filter(|sent| sent.at + NOTICEABLE_TIME <= at);
         let Some(sent) = sent else { return };
         let (written, state, len) = (sent.at, sent.state, sent.range.len());
         if !self.has_left(range) {
@@ -226,7 +222,7 @@ impl TcpMarks {
     fn pass(&mut self, pass: Pass) {
         let before = self.passes.len().checked_sub(2).map(|index| self.passes[index].at);
         if let Some(last) = self.passes.back_mut()
-            && before.is_some_and(|before| pass.at < before + PASS)
+            && before.is_some_and(|before| pass.at < before + READ_MARK_GAP)
         {
             *last = Pass { came: last.came.into_iter().chain(pass.came).min(), ..pass };
             return;

@@ -4,6 +4,7 @@ mod queue;
 mod way;
 
 use crate::ids::{AssemblyId, Direction};
+use crate::limits::network::LONGEST_DATAGRAM_PATH;
 use crate::threads::Chain;
 use std::collections::VecDeque;
 use wirelap_events::{
@@ -110,9 +111,6 @@ pub struct UdpMarks {
     evicted: u64,
 }
 
-/// A packet that is still the same datagram after so long is another one in the same memory.
-const LONGEST_PATH: Nanos = Nanos::from_millis(1_000);
-
 /// Datagrams that may be under way at once between two hooks.
 const RECENT: usize = 64;
 
@@ -184,7 +182,7 @@ impl UdpMarks {
         let same = datagram.range.len() == u64::from(packet.datagram_len())
             && place != datagram.first
             && place != datagram.last
-            && at.since(seen + LONGEST_PATH).is_none()
+            && at.since(seen + LONGEST_DATAGRAM_PATH).is_none()
             && !is_done;
         if same {
             datagram.last = place;
@@ -309,7 +307,9 @@ impl UdpMarks {
         let is_it = |datagram: &Datagram| {
             datagram.rx.is_none()
                 && datagram.range.len() == u64::from(len)
-                && datagram.xmit.is_some_and(|xmit| at.since(xmit + LONGEST_PATH).is_none())
+                && datagram
+                    .xmit
+                    .is_some_and(|xmit| at.since(xmit + LONGEST_DATAGRAM_PATH).is_none())
         };
         let recent = self.datagrams.len().saturating_sub(RECENT);
         let index = self.datagrams.range(recent..).position(is_it)?;

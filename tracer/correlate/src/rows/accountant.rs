@@ -15,12 +15,12 @@ use wirelap_events::{Delivery, GroupId};
 pub struct Accountant {
     rows: FxHashMap<GroupId, Row>,
     /// Room for a delivery, which is large. Reused from delivery to delivery.
-    room: Box<Delivery>,
+    scratch: Box<Delivery>,
 }
 
 impl Default for Accountant {
     fn default() -> Accountant {
-        Accountant { rows: FxHashMap::default(), room: Box::new(nothing()) }
+        Accountant { rows: FxHashMap::default(), scratch: Box::new(nothing()) }
     }
 }
 
@@ -33,7 +33,7 @@ impl Accountant {
             match figure {
                 DeferredFigure::Upkeep(group, at) => self.row(group).note_upkeep(at),
                 DeferredFigure::Delivery(delivery) => {
-                    let places = &mut self.room.legs;
+                    let places = &mut self.scratch.legs;
                     for (index, leg) in legs.by_ref().take(delivery.legs).enumerate() {
                         match leg {
                             DeferredLeg::Packets { flow, range, leg } => {
@@ -59,10 +59,10 @@ impl Accountant {
 
     /// Adds a delivery whose legs are there.
     fn delivery(&mut self, deferred: &DeferredDelivery) {
-        let is_whole = cut_each(&mut self.room.legs) && deferred.is_whole;
-        fill_in(&mut self.room, deferred);
+        let is_whole = cut_each(&mut self.scratch.legs) && deferred.is_whole;
+        fill_in(&mut self.scratch, deferred);
         let row = self.rows.entry(deferred.group).or_insert_with(Row::empty);
-        row.add_of_capture(&mut self.room, is_whole, deferred.now);
+        row.add_of_capture(&mut self.scratch, is_whole, deferred.now);
     }
 
     fn row(&mut self, group: GroupId) -> &mut Row {

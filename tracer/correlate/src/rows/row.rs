@@ -5,13 +5,12 @@ use super::implementation::Implementation;
 use super::own_pauses::OwnPauses;
 use super::topic_readers::TopicReaders;
 use crate::bytes::{Holes, Overhead};
-use crate::flow::Unheard;
-use crate::stats::{Partial, Pauses, Ring, RowStats};
+use crate::limits::deliveries::{UPKEEP_COMPARISON, UPKEEP_MEMORY};
+use crate::stats::{Partial, Pauses, Ring, RowStats, UncertainCounts};
 use crate::why::{Evidence, Numbers, Upkeep};
 use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
 use wirelap_events::{Leg, Nanos, NetNs, Pid, Saturate};
-use wirelap_protocols::UnseenParties;
 
 /// Processes that are listed in a row.
 pub const PROCESSES: usize = 256;
@@ -35,123 +34,138 @@ impl ProcessRole {
     }
 }
 
-/// One row.
+/// The name of a row.
 #[derive(Debug)]
-pub struct Row {
+pub struct RowName {
     pub middleware: String,
     /// The protocol of its first conversation, by its name.
     pub protocol: &'static str,
     pub broker: Option<String>,
+    pub domain: Option<u32>,
+    /// The caller has named it.
+    pub(super) is_label: bool,
+}
+
+/// Bytes of a row's conversations that are no longer kept.
+#[derive(Debug, Default)]
+pub struct PastBytes {
+    pub overhead: Overhead,
+    /// The parts of those bytes that are not known.
+    pub holes: Holes,
+}
+
+/// Counts of a row that notes and verdicts tell.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NotedCounts {
+    /// Legs in MPTCP connections.
+    pub in_subflows: u64,
+    /// Legs whose payload was in shared memory.
+    pub shared: u64,
+    /// Legs of which no packet was seen.
+    pub framed: u64,
+    /// Reads of its processes that took datagrams of which it is not known which they were.
+    pub unknown_reads: u64,
+    /// Messages on the way to the server, and from it, that are there by a batch's own account and cannot be read.
+    pub unread: [u64; 2],
+    /// Messages that were read from a log, and that were not seen, or are not remembered, on their way there.
+    pub read_from_log: u64,
+}
+
+impl NotedCounts {
+    /// Messages that cannot be read, in both directions.
+    pub fn unread(&self) -> u64 {
+        self.unread[0].saturating_add(self.unread[1])
+    }
+
+    fn add(&mut self, other: NotedCounts) {
+        self.in_subflows.grow(other.in_subflows);
+        self.shared.grow(other.shared);
+        self.framed.grow(other.framed);
+        self.unknown_reads.grow(other.unknown_reads);
+        self.unread.iter_mut().zip(other.unread).for_each(|(sum, unread)| sum.grow(unread));
+        self.read_from_log.grow(other.read_from_log);
+    }
+}
+
+/// Messages that this host shows in part.
+#[derive(Debug, Default)]
+pub struct PartialMessages {
+    /// The figures of these messages; most rows have none.
+    pub figures: Option<Box<Partial>>,
+    /// Why they take so long here.
+    pub evidence: Evidence,
+}
+
+/// Times of keep-alives and discovery.
+#[derive(Debug, Default)]
+struct UpkeepTimes {
+    /// The last times.
+    last: Ring<Nanos, 32>,
+    latest: Nanos,
+}
+
+/// One row.
+#[derive(Debug)]
+pub struct Row {
+    pub name: RowName,
     pub endpoint: Option<SocketAddr>,
     /// The process that serves, once known.
     pub server: Option<Pid>,
     /// The namespace of its socket, once known.
     pub(super) netns: Option<NetNs>,
-    /// The caller has named it.
-    pub(super) is_label: bool,
     pub is_brokered: bool,
     pub counts: Counts,
     /// Deliveries of the warm-up: their bytes are in the ledger.
     pub warmed_up: u64,
     pub stats: RowStats,
-    /// Bytes of conversations that are no longer kept.
-    pub past: Overhead,
-    /// The parts of those bytes that are not known.
-    pub past_holes: Holes,
+    pub past: PastBytes,
     pub roles: FxHashMap<Pid, ProcessRole>,
-    /// Deliveries whose first seen stage is later than the send.
-    pub without_send: u64,
-    /// Legs that ended at another host.
-    pub to_remote: u64,
-    /// Legs in MPTCP connections.
-    pub in_subflows: u64,
-    /// Messages that two readers were sent of which only one should have been.
-    pub read_twice: u64,
-    /// Messages that are in no figure, or do not reach whom they are for.
-    pub unheard: Unheard,
+    pub uncertain: UncertainCounts,
+    pub noted: NotedCounts,
     /// The implementation of the protocol that its programs use.
     pub implementation: Implementation,
-    /// Participants whose messages are not seen.
-    pub unseen_parties: UnseenParties,
-    /// Messages without a name and with too little payload to be found again behind who passes them on.
-    pub nameless: u64,
-    /// Deliveries of which it is not known which of several equal messages they brought.
-    pub guessed: u64,
-    /// Legs whose payload was in shared memory.
-    pub shared: u64,
-    /// Reads of its processes that took datagrams of which it is not known which they were.
-    pub unknown_reads: u64,
-    /// Messages on the way to the server, and from it, that are there by a batch's own account and cannot be read.
-    pub unread: [u64; 2],
     /// Readers that messages of each topic reach.
     pub readers: TopicReaders,
-    /// Legs of which no packet was seen.
-    pub framed: u64,
-    /// Messages that were read from a log, and that were not seen, or are not remembered, on their way there.
-    pub read_from_log: u64,
-    pub domain: Option<u32>,
-    /// Times of the latest keep-alives and discovery.
-    upkeep: Ring<Nanos, 32>,
-    upkeep_latest: Nanos,
+    upkeep: UpkeepTimes,
     /// The numbers of our own workloads' messages.
     pub numbers: Numbers,
     /// Why its messages take so long.
     pub evidence: Evidence,
-    /// Messages that this host shows in part; most rows have none.
-    pub partial: Option<Box<Partial>>,
-    /// Why those take so long here.
-    pub partial_evidence: Evidence,
+    pub partial: PartialMessages,
     /// Until when a message that is read may have been sent before observation began: of a row whose connections were open before.
     pub joined_until: Nanos,
-    /// The pauses of a row that is or was muted.
+    /// Pauses of its own, of one that is or was muted.
     pub(super) own_pauses: Option<Box<OwnPauses>>,
 }
 
-/// A keep-alive this long before a message is sent may still be in its way.
-const BESIDE: Nanos = Nanos::from_millis(1);
-
-/// So many times as long as a message took before it, nothing has to do with it any more.
-const EARLIER: u64 = 4;
-
 impl Row {
     pub(super) fn empty() -> Row {
-        Row {
+        let name = RowName {
             middleware: String::new(),
             protocol: "",
             broker: None,
+            domain: None,
+            is_label: false,
+        };
+        Row {
+            name,
             endpoint: None,
             server: None,
             netns: None,
-            is_label: false,
             is_brokered: false,
             counts: Counts::default(),
             warmed_up: 0,
             stats: RowStats::new(),
-            past: Overhead::default(),
-            past_holes: Holes::default(),
+            past: PastBytes::default(),
             roles: FxHashMap::default(),
-            without_send: 0,
-            to_remote: 0,
-            in_subflows: 0,
-            read_twice: 0,
-            unheard: Unheard::default(),
+            uncertain: UncertainCounts::default(),
+            noted: NotedCounts::default(),
             implementation: Implementation::Unknown,
-            unseen_parties: UnseenParties::default(),
-            nameless: 0,
-            guessed: 0,
-            shared: 0,
-            unknown_reads: 0,
-            unread: [0; 2],
             readers: TopicReaders::default(),
-            framed: 0,
-            read_from_log: 0,
-            domain: None,
-            upkeep: Ring::default(),
-            upkeep_latest: Nanos(0),
+            upkeep: UpkeepTimes::default(),
             numbers: Numbers::default(),
             evidence: Evidence::default(),
-            partial: None,
-            partial_evidence: Evidence::default(),
+            partial: PartialMessages::default(),
             joined_until: Nanos(0),
             own_pauses: None,
         }
@@ -177,7 +191,7 @@ impl Row {
 
     /// The caller has named it.
     pub fn has_told_name(&self) -> bool {
-        self.is_label
+        self.name.is_label
     }
 
     /// A pause has ended.
@@ -185,20 +199,20 @@ impl Row {
         // As many are on their way at one edge of a window as at the other. What is missing beyond that could not be read.
         let missing = self.counts.unfinished.saturating_sub(self.counts.cut);
         self.stats.resume(pauses, now, missing);
-        if let Some(partial) = &mut self.partial {
+        if let Some(partial) = &mut self.partial.figures {
             partial.here.resume(pauses, now, 0);
         }
     }
 
     /// Returns the sums of messages that this host shows in part, which are made if there are none.
     pub fn partial_mut(&mut self) -> &mut Partial {
-        self.partial.get_or_insert_with(|| Box::new(Partial::new()))
+        self.partial.figures.get_or_insert_with(|| Box::new(Partial::new()))
     }
 
     /// There was a keep-alive, or discovery.
     pub fn note_upkeep(&mut self, at: Nanos) {
-        self.upkeep.push(at);
-        self.upkeep_latest = self.upkeep_latest.max(at);
+        self.upkeep.last.push(at);
+        self.upkeep.latest = self.upkeep.latest.max(at);
     }
 
     /// Takes over the figures of its deliveries, which were added up elsewhere: none was added here.
@@ -206,7 +220,7 @@ impl Row {
         self.counts += figures.counts;
         self.warmed_up.grow(figures.warmed_up);
         self.stats = figures.stats;
-        (self.upkeep, self.upkeep_latest) = (figures.upkeep, figures.upkeep_latest);
+        self.upkeep = figures.upkeep;
         self.evidence.adopt(figures.evidence);
     }
 
@@ -217,22 +231,11 @@ impl Row {
         self.counts += other.counts;
         self.warmed_up.grow(other.warmed_up);
         self.stats.merge(other.stats);
-        self.past += &other.past;
-        self.past_holes += other.past_holes;
-        self.framed.grow(other.framed);
-        self.read_from_log.grow(other.read_from_log);
-        self.without_send.grow(other.without_send);
-        self.to_remote.grow(other.to_remote);
-        self.in_subflows.grow(other.in_subflows);
-        self.read_twice.grow(other.read_twice);
-        self.unheard.add(other.unheard);
+        self.past.overhead += &other.past.overhead;
+        self.past.holes += other.past.holes;
+        self.noted.add(other.noted);
+        self.uncertain.add(other.uncertain);
         self.implementation.add(other.implementation);
-        self.unseen_parties.add(other.unseen_parties);
-        self.nameless.grow(other.nameless);
-        self.guessed.grow(other.guessed);
-        self.shared.grow(other.shared);
-        self.unknown_reads.grow(other.unknown_reads);
-        self.unread.iter_mut().zip(other.unread).for_each(|(sum, unread)| sum.grow(unread));
         self.readers.absorb(other.readers);
         for (pid, role) in other.roles {
             let mine = self.roles.entry(pid).or_default();
@@ -240,10 +243,10 @@ impl Row {
             mine.forwards |= role.forwards;
             mine.subscribes |= role.subscribes;
         }
-        self.upkeep_latest = self.upkeep_latest.max(other.upkeep_latest);
+        self.upkeep.latest = self.upkeep.latest.max(other.upkeep.latest);
         self.evidence.merge(&other.evidence);
-        self.partial_evidence.merge(&other.partial_evidence);
-        match (&mut self.partial, other.partial) {
+        self.partial.evidence.merge(&other.partial.evidence);
+        match (&mut self.partial.figures, other.partial.figures) {
             (Some(mine), Some(theirs)) => mine.merge(*theirs),
             (mine, Some(theirs)) => *mine = Some(theirs),
             (_, None) => {}
@@ -256,13 +259,14 @@ impl Row {
         let mut stages = leg.times.seen();
         let Some((_, from)) = stages.next() else { return Upkeep::default() };
         let to = stages.next_back().map_or(from, |(_, at)| at);
-        let from = from - BESIDE;
-        let earlier = Nanos((to - from).0.saturating_mul(EARLIER));
+        let from = from - UPKEEP_MEMORY;
+        let earlier = Nanos((to - from).0.saturating_mul(UPKEEP_COMPARISON));
         // Most rows have none for a long time.
-        if self.upkeep_latest < from - earlier {
+        if self.upkeep.latest < from - earlier {
             return Upkeep::default();
         }
-        let within = |from: Nanos, to: Nanos| self.upkeep.iter().any(|&at| at >= from && at <= to);
+        let within =
+            |from: Nanos, to: Nanos| self.upkeep.last.iter().any(|&at| at >= from && at <= to);
         let before = within(from - earlier, to - earlier);
         Upkeep { beside: within(from, to), before }
     }

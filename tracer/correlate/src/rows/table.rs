@@ -136,9 +136,9 @@ impl Rows {
     /// One row is a part of another one from now on, unless they are of different protocols.
     pub fn join(&mut self, part: GroupId, whole: GroupId) {
         let (part, whole) = (self.root(part), self.root(whole));
-        let protocol = |id| self.get(id).map(|row| row.protocol);
+        let protocol = |id| self.get(id).map(|row| row.name.protocol);
         // What the caller has named stays as it is.
-        let is_named = |id| self.get(id).is_none_or(|row| row.is_label);
+        let is_named = |id| self.get(id).is_none_or(|row| row.name.is_label);
         if is_named(part) || is_named(whole) || protocol(part) != protocol(whole) {
             return;
         }
@@ -161,7 +161,8 @@ impl Rows {
         });
         let served = served.map(|(_, &id)| self.root(id)).min_by_key(|id| id.0);
         // The caller's own workloads are told by their processes.
-        let is_named = |row: &Row| row.is_label && row.endpoint.map(normal) == Some(normal(addr));
+        let is_named =
+            |row: &Row| row.name.is_label && row.endpoint.map(normal) == Some(normal(addr));
         served.or_else(|| self.iter().find(|(_, row)| is_named(row)).map(|(id, _)| id))
     }
 
@@ -184,7 +185,9 @@ impl Rows {
         let served = rows.filter(|&id| self.get(id).is_some_and(serves_here)).min_by_key(|id| id.0);
         // The caller's own workloads are told by their processes.
         let is_named = |row: &Row| {
-            row.is_label && row.endpoint.is_some_and(|at| at.port() == port) && serves_here(row)
+            row.name.is_label
+                && row.endpoint.is_some_and(|at| at.port() == port)
+                && serves_here(row)
         };
         served.or_else(|| self.iter().find(|(_, row)| is_named(row)).map(|(id, _)| id))
     }
@@ -382,13 +385,13 @@ impl Rows {
         };
         let name = if *key == RowKey::Other { "other" } else { protocol.name() };
         let mut row = Row::empty();
-        row.middleware = label.map_or_else(|| name.to_owned(), |label| label.name.clone());
-        row.protocol = protocol.name();
-        row.broker = label.and_then(|label| label.broker.clone());
+        row.name.middleware = label.map_or_else(|| name.to_owned(), |label| label.name.clone());
+        row.name.protocol = protocol.name();
+        row.name.broker = label.and_then(|label| label.broker.clone());
         row.endpoint = (domain.is_none() && *key != RowKey::Other).then_some(server);
-        row.is_label = label.is_some();
+        row.name.is_label = label.is_some();
         row.is_brokered = protocol.topology() == MessageRouting::Brokered;
-        row.domain = domain;
+        row.name.domain = domain;
         row
     }
 }

@@ -10,14 +10,16 @@ mod ring;
 mod row;
 mod sampled;
 mod seconds;
+mod uncertain;
 mod windows;
 
 pub use distribution::Distribution;
 pub use figures::{HISTORY_SECONDS, HistoryPoint, Rate, SegmentStat, Summary};
 pub use partial::{Partial, PartialFigures, PartialView};
-pub use pauses::{ON_ITS_WAY, Pauses};
+pub use pauses::Pauses;
 pub use requests::RequestFigures;
 pub use ring::Ring;
 pub use row::{RowStats, ended_at, read_at, sampled_at};
 pub use sampled::RateSums;
 pub use seconds::TracedSeconds;
+pub use uncertain::UncertainCounts;

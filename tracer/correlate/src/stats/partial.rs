@@ -4,11 +4,14 @@ use super::distribution::Distribution;
 use super::figures::{SegmentStat, Summary};
 use super::requests::{RequestFigures, Requests};
 use super::row::{RowStats, ended_at};
+use strum::{IntoStaticStr, VariantArray};
+use wirelap_events::all_variants;
 use wirelap_events::{Delivery, Leg, Nanos, Saturate, Segment, Stage, Total};
 
 /// From where a message was seen, if not from both ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr, VariantArray)]
 #[repr(u8)]
+#[strum(serialize_all = "snake_case")]
 pub enum PartialView {
     /// From the broker that passed it on: publisher and subscriber are elsewhere.
     Broker,
@@ -20,16 +23,11 @@ pub enum PartialView {
 
 impl PartialView {
     /// All views.
-    pub const ALL: [PartialView; 3] =
-        [PartialView::Broker, PartialView::Sender, PartialView::Receiver];
+    pub const ALL: [PartialView; PartialView::VARIANTS.len()] = all_variants();
 
     /// The name in tables and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            PartialView::Broker => "broker",
-            PartialView::Sender => "sender",
-            PartialView::Receiver => "receiver",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -3,12 +3,9 @@
 use super::figures::HISTORY_SECONDS;
 use super::seconds::TracedSeconds;
 use super::windows::TracedWindows;
+use crate::limits::rates::LONGEST_WAY_OVER_PAUSE;
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Total};
-
-/// A message that is read later than this after a pause has hardly begun in it, and one that is read later than this after observation began
-/// has hardly begun before.
-pub const ON_ITS_WAY: Nanos = Nanos::from_millis(1_000);
 
 /// Pauses that ended longer ago are only added up.
 const REMEMBERED: Nanos = Nanos::from_millis((HISTORY_SECONDS as u64 + 2) * 1_000);
@@ -116,7 +113,7 @@ impl Pauses {
 
     /// True if a message that was read at `read` may have begun in a pause: the last one had ended shortly before, or after that.
     pub fn may_be_cut(&self, read: Nanos) -> bool {
-        self.opened.is_some_and(|opened| read < opened + ON_ITS_WAY)
+        self.opened.is_some_and(|opened| read < opened + LONGEST_WAY_OVER_PAUSE)
     }
 
     /// True if there ever was a pause.

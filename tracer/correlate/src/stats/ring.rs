@@ -19,11 +19,6 @@ impl<T: Copy, const N: usize> Ring<T, N> {
         self.ring[self.newest] = item;
     }
 
-    /// The newest.
-    pub fn newest_mut(&mut self) -> &mut T {
-        &mut self.ring[self.newest]
-    }
-
     /// The newest first.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         let (older, newer) = self.ring.split_at_mut(self.newest.saturating_add(1));

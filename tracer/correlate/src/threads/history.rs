@@ -5,22 +5,14 @@
 //! left, neighbours among the older ones are put together: the further back, the coarser, and what lies
 //! within a coarse stretch is shared out evenly.
 
+use crate::limits::threads::{LOCK_HOLDER_MEMORY, LONGEST_LOCK_CHECK, THREAD_HISTORY};
 use wirelap_events::{Holder, Nanos, OffCpu, OffCpuReason, Saturate, SleepCall, Wake};
 
 /// Stretches that are kept of a thread, unless more of them are new.
 const KEPT: usize = 64;
 
-/// A stretch is new as long as a message may still be looked up: that is done some tens of milliseconds after it was read.
-const NEW: Nanos = Nanos::from_millis(200);
-
 /// The most stretches that are kept of a thread, new or not.
 const MOST: usize = 2048;
-
-/// So long after a thread let go of a lock that others ask for by the clock, it is still thought to be the one that has it.
-const PASSED_ON: Nanos = Nanos::from_millis(1_000);
-
-/// A thread that wakes up by a timer and sleeps again on the same lock runs no longer than this between.
-const LOOKED: Nanos = Nanos::from_micros(200);
 
 /// Sums of the time in which a thread did not run, by reason.
 #[derive(Clone, Copy, Debug, Default)]
@@ -118,7 +110,7 @@ impl ThreadHistory {
         let woken = wake.woken.max(left);
         let Some(waited) = at.since(woken) else { return };
         let asleep = woken - left;
-        let looked = left - last.running <= LOOKED;
+        let looked = left - last.running <= LONGEST_LOCK_CHECK;
         let timed_out =
             wake.reason == OffCpuReason::Asleep && wake.sleep == SleepCall::Lock && wake.from_irq;
         let waker = awaited(wake).or(self.passer_at(at).filter(|_| timed_out));
@@ -144,7 +136,7 @@ impl ThreadHistory {
             self.passer = Some((at, waker));
         }
         let kept = self.stretches.len();
-        if kept >= MOST || kept >= KEPT && at - self.stretches[kept / 2].running > NEW {
+        if kept >= MOST || kept >= KEPT && at - self.stretches[kept / 2].running > THREAD_HISTORY {
             self.put_together();
         }
         self.push(at, Some((left, woken)), &own, timed_out);
@@ -152,7 +144,7 @@ impl ThreadHistory {
 
     /// The thread that had the lock for which this thread asks by the clock, as far as it is known.
     fn passer_at(&self, at: Nanos) -> Option<Holder> {
-        self.passer.filter(|(when, _)| at - *when <= PASSED_ON).map(|(_, by)| by)
+        self.passer.filter(|(when, _)| at - *when <= LOCK_HOLDER_MEMORY).map(|(_, by)| by)
     }
 
     fn push(
@@ -175,7 +167,8 @@ impl ThreadHistory {
         let mut next_left = None;
         while let Some(index) = first.checked_sub(1) {
             let stretch = &self.stretches[index];
-            let looked = next_left.is_none_or(|left: Nanos| left - stretch.running <= LOOKED);
+            let looked =
+                next_left.is_none_or(|left: Nanos| left - stretch.running <= LONGEST_LOCK_CHECK);
             if !stretch.timed_out || !looked {
                 break;
             }

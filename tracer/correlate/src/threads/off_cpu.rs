@@ -2,12 +2,10 @@
 
 use super::scheduling::Processes;
 use super::wakeups::Threads;
+use crate::limits::causes::NOTICEABLE_TIME;
 use wirelap_events::{
     Delivery, Holder, Hop, Leg, LegOffCpu, Nanos, OffCpu, SleepCall, Stage, TaskId, Transport,
 };
-
-/// Shorter waits of a sender are not looked into.
-const NOTICED: Nanos = Nanos::from_micros(50);
 
 /// The threads' histories, and the times in which their processes had no CPU quota.
 #[derive(Clone, Copy)]
@@ -71,7 +69,7 @@ impl Schedules<'_> {
     fn too_slow(self, leg: &Leg, rests: &mut LegOffCpu) {
         let Some(sent) = leg.times.get(Stage::Sent) else { return };
         let did = |task: Option<TaskId>, from: Nanos, to: Nanos| {
-            let task = task.filter(|_| to >= from + NOTICED)?;
+            let task = task.filter(|_| to >= from + NOTICEABLE_TIME)?;
             let rested = self.rested(task, from, to)?;
             Some(self.without_quota(task, (from, to), &rested, rested.asleep))
         };
@@ -102,8 +100,11 @@ impl Schedules<'_> {
     fn between(self, hops: &[Hop], from: Nanos, to: Nanos) -> OffCpu {
         let of = |pair: &[Hop]| {
             let (from, to) = (pair[0].running.max(from), pair[1].woken.min(to));
-            let seen =
-                if from + NOTICED <= to { self.followed(pair[0].task, from, to) } else { None };
+            let seen = if from + NOTICEABLE_TIME <= to {
+                self.followed(pair[0].task, from, to)
+            } else {
+                None
+            };
             seen.unwrap_or_default()
         };
         hops.windows(2).map(of).fold(OffCpu::NONE, |sum, one| sum + one)
@@ -149,7 +150,7 @@ impl Schedules<'_> {
     /// a time, a disk or a lock: it waited for them.
     fn without_disk(self, task: TaskId, (from, to): (Nanos, Nanos), rested: &OffCpu) -> OffCpu {
         let idle = idle(rested);
-        if idle < NOTICED {
+        if idle < NOTICEABLE_TIME {
             return *rested;
         }
         let (blocked, blocker) = self.processes.blocked_within(task.pid, from, to);
@@ -170,7 +171,7 @@ impl Schedules<'_> {
     /// have what the thread sleeps for.
     fn without_cpu(self, task: TaskId, (from, to): (Nanos, Nanos), rested: &OffCpu) -> OffCpu {
         let idle = idle(rested);
-        if idle < NOTICED {
+        if idle < NOTICEABLE_TIME {
             return *rested;
         }
         let (queued, holder) = self.processes.queued_within(task.pid, from, to);

@@ -1,6 +1,7 @@
 //! Scheduling of the threads of each process.
 
 use super::spells::Spells;
+use crate::limits::threads::LONG_CPU_WAIT;
 use crate::stats::{Distribution, Summary};
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
@@ -10,9 +11,6 @@ use wirelap_events::{
 
 /// Processes that are counted.
 const LIMIT: usize = 4096;
-
-/// Shorter waits for a CPU keep nobody else of the process waiting for long.
-const LONG_WAIT: Nanos = Nanos::from_millis(1);
 
 /// Threads of a process that are remembered for handing work to others.
 const HANDING: usize = 32;
@@ -69,7 +67,7 @@ impl SchedulingCounts {
         }
         let Some(left) = wake.left.filter(|_| wake.reason == OffCpuReason::Blocked) else { return };
         let blocked = wake.woken.min(at) - left;
-        if blocked >= LONG_WAIT
+        if blocked >= LONG_CPU_WAIT
             && let Some(comm) = name_of(&self.handing, wake.task.tid)
         {
             let by = Holder { task: wake.task, comm, held: blocked };
@@ -117,7 +115,7 @@ impl Processes {
             counts.sleeps.grow(1);
         }
         let queued_since = wake.woken + wake.throttled;
-        if at - queued_since >= LONG_WAIT {
+        if at - queued_since >= LONG_CPU_WAIT {
             let is_more = |known: &Holder, new: &Holder| new.held > known.held;
             counts.queued.add(queued_since, at, wake.holder, is_more);
         }

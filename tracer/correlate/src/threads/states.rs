@@ -1,10 +1,8 @@
 //! The activity of processes when they were looked at last.
 
+use crate::limits::threads::THREAD_STATE_FRESHNESS;
 use rustc_hash::FxHashMap;
 use wirelap_events::{Nanos, Pid, ThreadActivity, ThreadState};
-
-/// A look that is older tells nothing about now.
-const FRESH: Nanos = Nanos::from_millis(2_000);
 
 /// Processes whose states are remembered.
 const PROCESSES: usize = 1024;
@@ -24,7 +22,10 @@ impl ProcessStates {
     }
 
     pub fn of(&self, pid: Pid, now: Nanos) -> Option<ThreadActivity> {
-        self.0.get(&pid).filter(|(at, _)| *at + FRESH >= now).map(|(_, activity)| *activity)
+        self.0
+            .get(&pid)
+            .filter(|(at, _)| *at + THREAD_STATE_FRESHNESS >= now)
+            .map(|(_, activity)| *activity)
     }
 
     /// True if the process was just seen stopped or blocked.

@@ -12,12 +12,12 @@ pub use crate::ros::{Ros, RosEndpoint, RosNode, RosRole};
 pub use crate::rows::Counts;
 pub use crate::stats::{
     HISTORY_SECONDS, HistoryPoint, PartialFigures, PartialView, Rate, RateSums, SegmentStat,
-    Summary,
+    Summary, UncertainCounts,
 };
 pub use crate::threads::Scheduling;
 pub use crate::why::{
-    Cause, Culprit, ENOUGH, HolderShare, Overdue, Period, Severity, Tail, TailRow, TypicalRow,
-    Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
+    Cause, Culprit, HolderShare, Overdue, Period, Severity, Tail, TailRow, TypicalRow, Verdict,
+    VerdictKind, Whereabouts, Why, WorstMessage,
 };
 use std::net::SocketAddr;
 use wirelap_events::{EventLosses, GroupId, Nanos, Pid, Probe, Total, TraceDetail};
@@ -49,7 +49,7 @@ pub struct Snapshot {
     pub ros: Ros,
 }
 
-/// One row of the comparison.
+/// One row of the comparison. It has a field for each part of a row that is shown, which the screen, the JSON and the page name alike.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
     /// The row's identity; stable between snapshots.
@@ -91,27 +91,8 @@ pub struct Group {
     pub coverage: f64,
     /// The parts of the row's traffic that are not known.
     pub holes: Holes,
-    /// Deliveries whose send call was not seen: their latency begins later.
-    pub without_send: u64,
-    /// Legs whose reader is on another host or left out by a filter: whether it read is not known.
-    pub to_unseen_readers: u64,
-    /// Messages that were sent to two readers, as what the first of them read was given to the other: which of them
-    /// handled such a message is not known.
-    pub read_twice: u64,
-    /// Messages that their sender gave up when it had sent a part of them.
-    pub cut_short: u64,
-    /// Messages that are encrypted by their protocol: they are in no other count.
-    pub encrypted: u64,
-    /// Pairs of a writing and a reading participant that hand messages over in shared memory, where they are not seen.
-    pub unseen_pairs: u32,
-    /// Participants that had announced themselves before the observation began: if they use shared memory is not known.
-    pub unannounced: u32,
-    /// Messages whose topic is a number of which it was not seen what it stands for, and whose payload does not tell which they are:
-    /// behind a router or broker they may be counted a second time.
-    pub nameless: u64,
-    /// Deliveries of which it is not known which of several equal messages they brought: their number is right, their times may be
-    /// those of each other.
-    pub guessed: u64,
+    /// Messages that are not followed, or of which it is not certain which they are.
+    pub uncertain: UncertainCounts,
     /// Messages that this host shows in part: whoever sent or read them is elsewhere. `None` if there are none.
     pub partial: Option<Box<PartialFigures>>,
     /// Notes for the user about this row.

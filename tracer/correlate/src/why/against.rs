@@ -1,18 +1,12 @@
 //! Verdicts held against what the processes are known to have done.
 
 use super::clause::{Clause, Remedy};
+use super::definition::Nature;
 use super::explanation::{Verdict, Why};
 use super::kind::VerdictKind;
+use crate::limits::SECOND;
+use crate::limits::rules::{CPU_AT_REST, THERE_MOSTLY};
 use wirelap_events::{Nanos, Pid};
-
-/// A process that is on a CPU for less than this share of the time is not at work whenever a message comes.
-const AT_REST: f64 = 0.015;
-
-/// A cause of this part of the typical message's time was there most of the time.
-const MOST_OF_THE_TIME: f64 = 0.2;
-
-/// In nanoseconds.
-const SECOND: f64 = 1e9;
 
 impl Why {
     /// Takes back what the CPU time of a process contradicts: one that was hardly ever on a CPU was not at work when the
@@ -20,7 +14,7 @@ impl Why {
     pub fn hold_against(&mut self, cpu_share: impl Fn(Pid) -> Option<f64>) {
         for verdict in &mut self.verdicts {
             let share = verdict.process.and_then(|(task, _)| cpu_share(task.pid));
-            if let Some(share) = share.filter(|&share| share < AT_REST)
+            if let Some(share) = share.filter(|&share| share < CPU_AT_REST)
                 && claims_work(verdict, share)
             {
                 take_back(verdict, share);
@@ -32,9 +26,9 @@ impl Why {
 /// True if the verdict says that the typical message waited for more of somebody's work than there was in
 /// a second.
 fn claims_work(verdict: &Verdict, share: f64) -> bool {
-    matches!(verdict.kind, VerdictKind::ReaderBusy | VerdictKind::BrokerCpuBound)
-        && verdict.median_share >= MOST_OF_THE_TIME
-        && verdict.median > Nanos::from_f64(share * SECOND)
+    verdict.kind.definition().nature == Nature::Work
+        && verdict.median_share >= THERE_MOSTLY
+        && verdict.median > Nanos::from_f64(share * SECOND.0 as f64)
 }
 
 /// Whoever was on a CPU for this share of the time did not work on it: what it was is not known.

@@ -24,24 +24,19 @@ mod ahead;
 mod dwell;
 mod held_back;
 mod link;
-mod permits;
 mod span;
 mod threads;
 
 use super::awaited::Awaited;
 use super::explanation::Cause;
 use super::kind::VerdictKind;
+use crate::limits::causes::{NOTICEABLE_TIME, SHORTEST_STALL};
 use ahead::Ahead;
 use held_back::{congestion, held_back, is_full, is_queued_behind, kept_by};
+pub use span::Span;
 use wirelap_events::{
     Delivery, Holder, Leg, LegOffCpu, Nanos, OffCpu, Segment, Segments, Stage, Transport,
 };
-
-/// Less than this is what a call, a softirq or a timer's slack takes anyway.
-pub const NOTICED: Nanos = Nanos::from_micros(50);
-
-/// A thread that sleeps less than this between reading and sending is not stalled, but waits for another.
-const SHORT_SLEEP: Nanos = Nanos::from_micros(200);
 
 /// A part of a message's time.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +58,14 @@ pub struct BlamedPart<'a> {
     pub holder_slept: bool,
 }
 
+impl BlamedPart<'_> {
+    /// A part that no other thread has a part in.
+    fn new(leg: usize, segment: Segment, cause: Cause, time: Nanos) -> Self {
+        let (awaited, holder, holder_slept) = (Awaited::Nothing, None, false);
+        BlamedPart { leg, segment, cause, time, holder, awaited, holder_slept }
+    }
+}
+
 /// Takes the parts of a message's time.
 pub trait BlameSink {
     /// Takes a part.
@@ -79,26 +82,27 @@ pub fn blame(delivery: &Delivery, out: &mut dyn BlameSink) {
         let (handing, throttled) = (rests.handoff_before, leg.circumstances.throttled);
         let ahead = delivery.legs.get(index.saturating_add(1)).and_then(Ahead::of);
         let mut leg_parts = LegParts { leg, rests, index, is_last, handing, throttled, ahead, out };
-        leg_parts.all(&segments);
+        leg_parts.charge_segments(&segments);
         if let (Some(dwell), Some(before)) =
             (segments.get(Segment::BrokerDwell), index.checked_sub(1))
         {
-            leg_parts.dwell(&delivery.legs[before], dwell);
+            leg_parts.charge_dwell(&delivery.legs[before], dwell);
         }
     }
 }
 
-struct LegParts<'a> {
-    leg: &'a Leg,
-    rests: &'a LegOffCpu,
+/// One leg of a message, whose time is handed out.
+pub struct LegParts<'a> {
+    pub leg: &'a Leg,
+    pub rests: &'a LegOffCpu,
     index: usize,
     /// True if the leg's reader is a client, not a broker.
-    is_last: bool,
+    pub is_last: bool,
     /// Times off the CPU of the forwarder's threads before they woke the next, less what was already
     /// charged to them.
     handing: OffCpu,
     /// For how long a broker said that it does not read, as far as no time was put down to it.
-    throttled: Nanos,
+    pub throttled: Nanos,
     /// The state that kept the leg's reader from sending, less the time that was already charged to
     /// it.
     ahead: Option<Ahead>,
@@ -106,104 +110,93 @@ struct LegParts<'a> {
 }
 
 impl LegParts<'_> {
-    fn put(&mut self, segment: Segment, cause: Cause, time: Nanos) {
+    /// Puts `time` of a segment down to a cause.
+    pub fn charge(&mut self, segment: Segment, cause: Cause, time: Nanos) {
         if time > Nanos(0) {
-            self.part(segment, cause, time, None);
+            self.out.part(BlamedPart::new(self.index, segment, cause, time));
         }
     }
 
-    fn part(&mut self, segment: Segment, cause: Cause, time: Nanos, holder: Option<&Holder>) {
-        let (leg, awaited, holder_slept) = (self.index, Awaited::Nothing, false);
-        self.out.part(BlamedPart { leg, segment, cause, time, holder, awaited, holder_slept });
+    /// Puts `time` of a segment down to a kind of verdict.
+    pub fn charge_kind(&mut self, segment: Segment, kind: VerdictKind, time: Nanos) {
+        self.charge(segment, Cause::Of(kind), time);
     }
 
-    /// A part in which a broker waited for something.
-    fn awaits(&mut self, segment: Segment, cause: Cause, time: Nanos, awaited: Awaited) {
-        let (leg, holder, holder_slept) = (self.index, None, false);
-        self.out.part(BlamedPart { leg, segment, cause, time, holder, awaited, holder_slept });
-    }
-
-    fn put_of(&mut self, segment: Segment, kind: VerdictKind, time: Nanos) {
-        self.put(segment, Cause::Of(kind), time);
-    }
-
-    /// Charges the part of `time` in which a broker said that it does not read its client, after `others` that have it
-    /// first. Returns the time that is left.
-    fn not_throttled(&mut self, segment: Segment, time: Nanos, others: Nanos) -> Nanos {
-        let spare = self.throttled - self.throttled.min(others);
-        let throttled = spare.min(time);
-        if throttled < NOTICED {
-            return time;
+    /// Puts down a part of the dwell in which the broker waited for something.
+    pub fn charge_awaited(&mut self, kind: VerdictKind, awaited: Awaited, time: Nanos) {
+        if time > Nanos(0) {
+            let part = BlamedPart::new(self.index, Segment::BrokerDwell, Cause::Of(kind), time);
+            self.out.part(BlamedPart { awaited, ..part });
         }
-        self.throttled -= throttled;
-        self.put_of(segment, VerdictKind::ClientThrottled, throttled);
-        time - throttled
     }
 
     /// Charges the wait to the next leg, because the forwarder's own socket was full. Returns the time that is left.
-    fn not_ahead(&mut self, time: Nanos) -> Nanos {
+    pub fn charge_to_next_leg(&mut self, time: Nanos) -> Nanos {
         let Some(ahead) = &mut self.ahead else { return time };
         let held = ahead.left.min(time);
-        if held < NOTICED {
+        if held < NOTICEABLE_TIME {
             return time;
         }
         ahead.left -= held;
         let (leg, segment) = (self.index.saturating_add(1), Segment::BrokerDwell);
-        let part = BlamedPart {
-            leg,
-            segment,
-            cause: ahead.cause,
-            time: held,
-            awaited: Awaited::Nothing,
-            holder: None,
-            holder_slept: false,
-        };
-        self.out.part(part);
+        self.out.part(BlamedPart::new(leg, segment, ahead.cause, held));
         time - held
     }
 
-    fn all(&mut self, segments: &Segments) {
+    fn charge_segments(&mut self, segments: &Segments) {
         for (segment, time) in segments.iter() {
             match segment {
                 Segment::Write => {
-                    let rest = self.lost_part(segment, time, self.leg.circumstances.loss_in_write);
+                    let rest =
+                        self.charge_lost(segment, time, self.leg.circumstances.loss_in_write);
                     if self.leg.flow.transport == Transport::Udp {
                         // No socket keeps a datagram: it is its sender who had no CPU.
-                        self.worked(segment, &self.rests.writing, rest, Cause::Ordinary);
+                        self.charge_work(segment, &self.rests.writing, rest, Cause::Ordinary);
                     } else {
-                        let rest = self.held_in_write(rest);
-                        self.behind(segment, self.write(rest), rest, &self.rests.writing);
+                        let rest = self.charge_held_in_write(rest);
+                        self.charge_held_back(
+                            segment,
+                            self.cause_of_write(rest),
+                            rest,
+                            &self.rests.writing,
+                        );
                     }
                 }
                 Segment::SocketTx => {
-                    let rest = self.lost_part(segment, time, self.leg.circumstances.loss_in_socket);
-                    self.behind(segment, self.socket_tx(rest), rest, &self.rests.unread);
+                    let rest =
+                        self.charge_lost(segment, time, self.leg.circumstances.loss_in_socket);
+                    self.charge_held_back(
+                        segment,
+                        self.cause_in_socket(rest),
+                        rest,
+                        &self.rests.unread,
+                    );
                 }
-                Segment::Loss => self.put_of(segment, VerdictKind::Retransmission, time),
-                Segment::Qdisc => self.put_of(segment, VerdictKind::QdiscQueueing, time),
-                Segment::Wire => self.wire(time),
+                Segment::Loss => self.charge_kind(segment, VerdictKind::Retransmission, time),
+                Segment::Qdisc => self.charge_kind(segment, VerdictKind::QdiscQueueing, time),
+                Segment::Wire => self.charge_wire(time),
                 Segment::StackRx => {
                     let seen = &self.leg.circumstances;
-                    let lost = time >= NOTICED && (seen.resent || seen.behind_loss);
-                    self.put(segment, Cause::when(lost, VerdictKind::Retransmission), time);
+                    let lost = time >= NOTICEABLE_TIME && (seen.resent || seen.behind_loss);
+                    self.charge(segment, Cause::when(lost, VerdictKind::Retransmission), time);
                 }
-                Segment::Wakeup => self.wakeup(time),
-                Segment::RunQueue => self.run_queue(time),
+                Segment::Wakeup => self.charge_wakeup(time),
+                Segment::RunQueue => self.charge_run_queue(time),
                 Segment::Busy => {
-                    let rest = if self.is_last { time } else { self.not_ahead(time) };
-                    self.own_work(segment, rest, true);
+                    let rest = if self.is_last { time } else { self.charge_to_next_leg(time) };
+                    self.charge_own_work(segment, rest, true);
                 }
-                Segment::Read => self.own_work(segment, time, time >= SHORT_SLEEP),
-                Segment::Handoff => self.handoff(time),
+                Segment::Read => self.charge_own_work(segment, time, time >= SHORTEST_STALL),
+                Segment::Handoff => self.charge_handoff(time),
                 Segment::ClientTx => {
                     let (begin, there) = self.leg.circumstances.missing.unwrap_or_default();
                     let sent = self.leg.times.get(Stage::Send).unwrap_or_default();
                     let lost = there.min(sent) - begin.max(sent - time).min(there);
-                    let rest = self.lost_part(segment, time, lost);
-                    self.put(segment, Cause::Ordinary, rest);
+                    let rest = self.charge_lost(segment, time, lost);
+                    self.charge(segment, Cause::Ordinary, rest);
                 }
                 Segment::ClientRx | Segment::InKernel => {
-                    self.put(segment, Cause::Ordinary, time);
+                    self.charge(segment, Cause::Ordinary, time);
                 }
                 Segment::BrokerDwell => {}
             }
@@ -212,76 +205,78 @@ impl LegParts<'_> {
 
     /// Charges the part of `time` that passed while earlier bytes of the connection were missing.
     /// Returns the time that is left.
-    fn lost_part(&mut self, segment: Segment, time: Nanos, lost: Nanos) -> Nanos {
+    fn charge_lost(&mut self, segment: Segment, time: Nanos, lost: Nanos) -> Nanos {
         let lost = lost.min(time);
-        if lost < NOTICED {
+        if lost < NOTICEABLE_TIME {
             return time;
         }
-        self.put_of(segment, VerdictKind::Retransmission, lost);
+        self.charge_kind(segment, VerdictKind::Retransmission, lost);
         time - lost
     }
 
     /// Charges time in the sender's socket. A message that waits there because the reader does not get to read
     /// would wait at the reader otherwise, so that has the same cause. The same holds for a sender that does not
     /// get to write.
-    fn behind(&mut self, segment: Segment, cause: Cause, time: Nanos, reader: &OffCpu) {
-        let Cause::Of(kind) = cause else { return self.put(segment, cause, time) };
-        let time = self.not_on_link_in(segment, cause, time);
+    fn charge_held_back(&mut self, segment: Segment, cause: Cause, time: Nanos, reader: &OffCpu) {
+        let Cause::Of(kind) = cause else { return self.charge(segment, cause, time) };
+        let time = self.charge_queued_in(segment, cause, time);
         let is_idle_wait =
             matches!(kind, VerdictKind::NagleDelayedAck | VerdictKind::CongestionWindow);
         // What the broker leaves unread fills its socket first, and then the client's.
         let is_held = kind == VerdictKind::ReceiveWindow && !self.is_last;
         let time = if is_held && self.throttled > Nanos(0) {
             let unread = self.leg.segments().get(Segment::Wakeup).unwrap_or_default();
-            self.not_throttled(segment, time, unread)
+            self.charge_throttled(segment, time, unread)
         } else {
             time
         };
-        let time = if is_held { self.not_ahead(time) } else { time };
+        let time = if is_held { self.charge_to_next_leg(time) } else { time };
         let is_for_thread = is_idle_wait
             || matches!(
                 kind,
                 VerdictKind::ReceiveWindow | VerdictKind::SendBuffer | VerdictKind::LateWrite
             );
         if !is_for_thread {
-            return self.put(segment, cause, time);
+            return self.charge(segment, cause, time);
         }
         let waited = reader.waited.min(time);
-        self.waited(segment, reader, waited);
+        self.charge_wait(segment, reader, waited);
         let mut left = time - waited;
         // Between two writes, it is the sender that is followed.
         let is_brokers_write = kind == VerdictKind::LateWrite && self.index > 0;
-        if (is_idle_wait || is_brokers_write) && reader.asleep >= SHORT_SLEEP {
+        if (is_idle_wait || is_brokers_write) && reader.asleep >= SHORTEST_STALL {
             let asleep = reader.asleep.min(left);
             if is_brokers_write {
-                let locked = self.locked(segment, reader, asleep);
-                self.put_of(segment, VerdictKind::BrokerStalled, asleep - locked);
+                let locked = self.charge_lock(segment, reader, asleep);
+                self.charge_kind(segment, VerdictKind::BrokerStalled, asleep - locked);
             } else {
-                self.left_unread(segment, reader, asleep);
+                self.charge_unread(segment, reader, asleep);
             }
             left -= asleep;
         }
-        self.put(segment, cause, left);
+        self.charge(segment, cause, left);
     }
 
     /// Of the time between the first and the last of several writes, what bytes before the last one were in the socket for want of room, or
     /// before it, where there was room at that one again. Returns the rest.
-    fn held_in_write(&mut self, time: Nanos) -> Nanos {
-        let is_told =
-            !matches!(self.write(time), Cause::Ordinary | Cause::Of(VerdictKind::LateWrite));
+    fn charge_held_in_write(&mut self, time: Nanos) -> Nanos {
+        let is_told = !matches!(
+            self.cause_of_write(time),
+            Cause::Ordinary | Cause::Of(VerdictKind::LateWrite)
+        );
         let held = self.leg.circumstances.held_in_write.filter(|_| !is_told);
         let cause = held.and_then(|held| kept_by(self.leg, &held)).filter(|&cause| is_full(cause));
         let held = held.filter(|_| cause.is_some()).map_or(Nanos(0), |held| held.time);
         let awaited = self.leg.circumstances.awaited_room;
-        let awaited = if is_told || awaited < NOTICED { Nanos(0) } else { awaited };
+        let awaited = if is_told || awaited < NOTICEABLE_TIME { Nanos(0) } else { awaited };
         let held = held.max(awaited).min(time);
         let cause = cause.unwrap_or(Cause::Of(VerdictKind::SendBuffer));
-        self.behind(Segment::Write, cause, held, &OffCpu::NONE);
+        self.charge_held_back(Segment::Write, cause, held, &OffCpu::NONE);
         time - held
     }
 
-    fn write(&self, time: Nanos) -> Cause {
-        let Some(tx) = self.leg.circumstances.tx.filter(|_| time >= NOTICED) else {
+    fn cause_of_write(&self, time: Nanos) -> Cause {
+        let Some(tx) = self.leg.circumstances.tx.filter(|_| time >= NOTICEABLE_TIME) else {
             return Cause::Ordinary;
         };
         if is_queued_behind(self.leg, tx) {
@@ -300,9 +295,9 @@ impl LegParts<'_> {
         }
     }
 
-    fn socket_tx(&self, time: Nanos) -> Cause {
+    fn cause_in_socket(&self, time: Nanos) -> Cause {
         let seen = &self.leg.circumstances;
-        if time < NOTICED {
+        if time < NOTICEABLE_TIME {
             return Cause::Ordinary;
         }
         // The first copy left unseen, and what followed until the second did is in this segment.

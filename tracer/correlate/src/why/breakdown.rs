@@ -7,10 +7,8 @@
 use super::explanation::Cause;
 use super::kind::VerdictKind;
 use super::sums::{Excess, Hits, LatencyClass, Sums, Upkeep};
+use crate::limits::rules::{MIDDLE, SLOW_PART};
 use wirelap_events::{MAX_LEGS, Nanos, Saturate, Segment};
-
-/// Fewer messages than this are no tail.
-pub const LEAST_IN_TAIL: u64 = 10;
 
 /// Classes an octave: as many as four bits tell apart.
 const BITS: u32 = 4;
@@ -165,7 +163,7 @@ impl Breakdown {
 
     /// Time by which all messages slower than three quarters of them exceed one that takes `median` nanoseconds.
     pub fn slow(&self, median: f64) -> Excess {
-        let slow = self.slowest(self.messages / 4);
+        let slow = self.slowest(self.messages / SLOW_PART);
         let latency = (slow.mean_latency() - median).max(0.0) * slow.messages;
         Excess { messages: slow.messages, time: latency, latency }
     }
@@ -225,8 +223,8 @@ impl Breakdown {
 
     /// Messages near the median: the middle fifth.
     pub fn middle(&self) -> Sums {
-        let from = self.messages as f64 * 0.4;
-        let to = (self.messages as f64 * 0.6).max(from + 1.0);
+        let from = self.messages as f64 * MIDDLE.0;
+        let to = (self.messages as f64 * MIDDLE.1).max(from + 1.0);
         let mut sums = Sums::default();
         let mut before = 0.0;
         for class in self.classes() {

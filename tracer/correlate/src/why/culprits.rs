@@ -3,6 +3,7 @@
 
 use super::clause::{Clause, CpuHolders};
 use super::explanation::Culprit;
+use crate::limits::rules::LEAST_SHOWN_SHARE;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use wirelap_events::{Comm, Holder, Nanos, Pid, Saturate, TaskId, Tid, Total};
@@ -12,9 +13,6 @@ const LIMIT: usize = 256;
 
 /// Culprits that a verdict lists.
 const LISTED: usize = 10;
-
-/// A part that is not larger is not told: it would be 0 % in whole percents, to which 0.5 % is rounded, too.
-const SOME: f64 = 0.005;
 
 /// Processes that a clause names.
 const NAMED: usize = 3;
@@ -134,7 +132,7 @@ impl Culprits {
 
     /// True if a time is enough of the whole to be told.
     fn is_some(&self, time: u64) -> bool {
-        self.share(time) > SOME
+        self.share(time) > LEAST_SHOWN_SHARE
     }
 
     /// The part of the whole that a time is, 0..=1.

@@ -1,29 +1,22 @@
 //! Evidence about a row, gathered while its messages are handed out.
 
-use super::blame;
-use super::explanation::{ENOUGH, HolderShare, TimeSpent, WorstMessage};
-use super::first_messages;
+use super::explanation::{HolderShare, TimeSpent, WorstMessage};
 use super::gathered::Gathered;
 use super::gone::{ServerGone, TOLD};
 use super::holders::Holders;
 use super::judge::{DelayCause, Spending, Typical};
 use super::loss_counts::{Losses, WorkloadCounts};
 use super::missed::MissedMessages;
-use super::recorder::Recorder;
 use super::setting::Setting;
 use super::stuck::StuckConnection;
-use super::sums::Upkeep;
 use super::time_spent::time_spent;
-
-use crate::stats::{Distribution, ended_at};
+use crate::limits::rules::{MIN_MESSAGES_FOR_VERDICT, STEADY_DIVISOR};
+use crate::stats::Distribution;
 use std::borrow::Cow;
 use wirelap_events::{Delivery, DropCause, Nanos, Pid, Saturate, TaskId, Wake};
 
 /// The slowest messages that are kept.
 const WORST: usize = 10;
-
-/// A start-up of more than so many times the other messages is weighed with them.
-const STEADY: u64 = 4;
 
 /// The evidence for why a row's messages took as long as they did. That of several repetitions can be
 /// added up.
@@ -52,24 +45,14 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Takes in a message that was matched from first send to last read. Returns what held it up more than those
-    /// before it.
-    pub(crate) fn delivery(
+    /// Keeps a message that spent its time so, if it is among the worst. Returns what held it up more than those before it.
+    pub(super) fn hold_up(
         &mut self,
+        spending: &Spending,
         delivery: &Delivery,
         one_way: Nanos,
-        upkeep: Upkeep,
     ) -> Option<DelayCause> {
-        let is_first = delivery.legs.iter().any(|leg| leg.circumstances.start_up);
-        let is_start_up = is_first && first_messages::is_of_start_up(delivery, one_way);
-        let gathered = if is_start_up { &mut self.start_up } else { &mut self.steady };
-        gathered.breakdown.message(one_way);
-        gathered.breakdown.beside(one_way, ended_at(delivery), upkeep);
-        // Large, and so made where it is.
-        let mut parts = Recorder { gathered, delivery, one_way, spending: Spending::default() };
-        blame::blame(delivery, &mut parts);
-        parts.end();
-        let held_up = self.typical.held_up(&parts.spending);
+        let held_up = self.typical.held_up(spending);
         self.typical.renew(&self.steady.breakdown);
         if self.worst.len() < WORST || self.worst.last().is_some_and(|w| w.one_way < one_way) {
             self.keep(delivery, one_way);
@@ -202,7 +185,7 @@ impl Evidence {
     pub(super) fn weighed(&self) -> Cow<'_, Gathered> {
         let (steady, first) =
             (self.steady.breakdown.messages(), self.start_up.breakdown.messages());
-        if first == 0 || steady >= ENOUGH && steady >= first / STEADY {
+        if first == 0 || steady >= MIN_MESSAGES_FOR_VERDICT && steady >= first / STEADY_DIVISOR {
             return Cow::Borrowed(&self.steady);
         }
         let mut all = self.steady.clone();

@@ -2,7 +2,8 @@
 
 use super::evidence::Evidence;
 use super::explanation::Why;
-use super::{rules, start_up, tails};
+use super::verdicts::start_up;
+use super::{rules, tails};
 use wirelap_events::TraceDetail;
 
 impl Evidence {

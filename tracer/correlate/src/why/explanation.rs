@@ -1,9 +1,10 @@
 //! The explanation of a row: verdicts, the tail, the worst messages.
 
-use super::clause::{Clause, Remedy};
+use super::clause::{Circumstance, Clause, Remedy};
 use super::kind::VerdictKind;
 use super::timeline::Period;
 use super::whereabouts::Overdue;
+use crate::limits::rules::MIN_MESSAGES_FOR_VERDICT;
 use wirelap_events::{Comm, Delivery, Nanos, Segment, TaskId, TraceDetail};
 
 /// Why a row's messages took as long as they did.
@@ -46,7 +47,7 @@ impl Why {
 
     /// True if too few messages were examined for a verdict about their time.
     pub fn is_too_little(&self) -> bool {
-        self.messages < ENOUGH
+        self.messages < MIN_MESSAGES_FOR_VERDICT
     }
 
     /// True if anything was found that ought to be changed.
@@ -54,9 +55,6 @@ impl Why {
         self.verdicts.iter().any(|verdict| verdict.severity == Severity::Problem)
     }
 }
-
-/// The least number of messages for a claim about their time: fewer tell nothing about a median.
-pub const ENOUGH: u64 = 20;
 
 /// The gravity of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -134,10 +132,21 @@ impl Verdict {
         }
     }
 
+    /// One that costs messages rather than time, or whose time is in no segment of theirs alone.
+    pub(super) fn of_row(kind: VerdictKind, severity: Severity, evidence: Vec<Clause>) -> Verdict {
+        let remedy = Remedy::Usual(Circumstance::in_segment(Segment::Wire));
+        Verdict { evidence, remedy, ..Verdict::new(kind, severity) }
+    }
+
     /// True if the verdict holds at the end of what was observed.
     pub fn is_still_so(&self) -> bool {
         self.open.is_some() || self.period.is_some_and(|period| period.ended.is_none())
     }
+}
+
+/// The number of a leg as it is told: 1 for the first.
+pub(super) fn leg_number(leg: usize) -> u8 {
+    u8::try_from(leg.saturating_add(1)).unwrap_or(u8::MAX)
 }
 
 /// The cause of a part of a segment, as far as its own circumstances tell.

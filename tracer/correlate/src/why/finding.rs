@@ -5,6 +5,7 @@ use super::culprits::Culprits;
 use super::kind::VerdictKind;
 use super::loss_counts::Losses;
 use super::timeline::Timeline;
+use crate::limits::rules::NEARLY_ALL;
 use crate::stats::Distribution;
 use wirelap_events::{
     CgroupId, Circumstances, DropCause, Holder, Nanos, OffCpuReason, Pid, Recovery, Saturate,
@@ -99,7 +100,8 @@ impl LossWaits {
         let is_thrown_away = DropCause::ALL
             .into_iter()
             .any(|cause| cause != DropCause::Duplicate && self.drops[cause as usize] > 0);
-        let nearly_all = losses.twice.saturating_mul(10) >= losses.resent.saturating_mul(9);
+        let (part, whole) = NEARLY_ALL;
+        let nearly_all = losses.twice.saturating_mul(whole) >= losses.resent.saturating_mul(part);
         !is_thrown_away && losses.twice > 0 && nearly_all
     }
 

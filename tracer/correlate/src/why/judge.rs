@@ -1,14 +1,12 @@
 //! The cause that held up one message, beside a typical one of its row.
 
-use super::blame::NOTICED;
 use super::breakdown::Breakdown;
 use super::explanation::Cause;
 use super::kind::VerdictKind;
+use crate::limits::causes::NOTICEABLE_TIME;
+use crate::limits::rules::{MIN_MESSAGES_FOR_VERDICT, TYPICAL_RENEWAL};
 use arrayvec::ArrayVec;
 use wirelap_events::{MAX_LEGS, Nanos, Pid, Segment};
-
-/// Fewer messages tell nothing of what is typical.
-const LEAST: u64 = 20;
 
 const KINDS: usize = VerdictKind::ALL.len();
 
@@ -22,7 +20,7 @@ pub struct DelayCause {
     pub leg: usize,
     /// In which segment most of that time is.
     pub segment: Segment,
-    /// Time beyond that of a typical message; [`NOTICED`] at least.
+    /// Time beyond that of a typical message; 50 µs at least.
     pub time: Nanos,
 }
 
@@ -86,16 +84,17 @@ impl Typical {
         });
         let (time, spent) = most.max_by_key(|(time, spent)| (*time, spent.longest))?;
         let Spent { kind, leg, longest: (_, segment), .. } = *spent;
-        (time >= NOTICED).then_some(DelayCause { kind, leg, segment, time })
+        (time >= NOTICEABLE_TIME).then_some(DelayCause { kind, leg, segment, time })
     }
 
     /// Looks at what is typical if there are many more messages than the last time.
     pub fn renew(&mut self, breakdown: &Breakdown) {
         let messages = breakdown.messages();
-        if messages < self.due.max(LEAST) {
+        if messages < self.due.max(MIN_MESSAGES_FOR_VERDICT) {
             return;
         }
-        self.due = messages.saturating_add((messages / 4).max(LEAST));
+        self.due =
+            messages.saturating_add((messages / TYPICAL_RENEWAL).max(MIN_MESSAGES_FOR_VERDICT));
         let middle = breakdown.middle();
         self.times.clear();
         self.times.resize(MAX_LEGS * KINDS, 0.0);

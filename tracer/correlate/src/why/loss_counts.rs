@@ -3,7 +3,8 @@
 use super::left_behind::LeftMessages;
 use super::numbers::Missing;
 use crate::flow::{ClosedBy, ClosedConnection};
-use wirelap_events::{DropCause, Pid, Saturate};
+use crate::limits::rules::{TOLERATED_GAPS, TOLERATED_LOSS};
+use wirelap_events::{DropCause, Pid, Saturate, Total};
 
 /// Why somebody who had got a topic's messages gets no more of them. The order is that of what is said where there are several reasons: the
 /// last counts.
@@ -122,6 +123,29 @@ pub struct WorkloadCounts {
 }
 
 impl Losses {
+    /// Numbers of messages that are missing on the publisher's way out, while others before and after them
+    /// are not, and that nobody got.
+    pub(super) fn unsent(&self) -> Option<(u64, u64)> {
+        let Missing { missing, whole } = self.skipped;
+        (missing.saturating_mul(TOLERATED_GAPS) > whole && self.missing().is_some())
+            .then_some((missing, whole))
+    }
+
+    /// Number of messages whose delivery was not seen and that were not just hidden from us.
+    pub(super) fn surely(&self, unseen: u64) -> u64 {
+        let all_came = self.told.is_some_and(|told| told.delivered >= told.due);
+        // What is in shared memory on one side of a router has no bytes there that the other side's are joined by.
+        let elsewhere = [self.hidden, self.unjoined, self.thrown_away, self.shared].iter().total();
+        if all_came { 0 } else { unseen.saturating_sub(elsewhere) }
+    }
+
+    /// Deliveries that are missing, of those that are due, by the workloads' own count.
+    pub(super) fn missing(&self) -> Option<(u64, u64)> {
+        let told = self.told?;
+        let missing = told.due.saturating_sub(told.delivered);
+        (missing.saturating_mul(TOLERATED_LOSS) > told.due).then_some((missing, told.due))
+    }
+
     /// So many messages came when their reader had left in this way.
     pub(crate) fn abandon(&mut self, messages: u64, closed: ClosedConnection) {
         if messages > 0 {

@@ -12,36 +12,33 @@ mod against;
 mod awaited;
 mod blame;
 mod breakdown;
+mod case;
 mod clause;
 mod culprits;
+mod definition;
 mod evidence;
 mod explain;
 mod explanation;
-mod facts;
 mod finding;
-mod first_messages;
 mod gathered;
 mod gone;
 mod holders;
 mod judge;
 mod kind;
 mod left_behind;
-mod limits;
 mod loss_counts;
-mod losses;
 mod missed;
 mod numbers;
 mod overdue;
-mod quotas;
 mod recorder;
 mod rules;
 mod setting;
-mod start_up;
 mod stuck;
 mod sums;
 mod tails;
 mod time_spent;
 mod timeline;
+mod verdicts;
 mod waits;
 mod weigh;
 mod whereabouts;
@@ -51,8 +48,8 @@ pub use blame::{BlameSink, BlamedPart, blame};
 pub use clause::{Circumstance, Clause, CpuHolders, Named, Remedy};
 pub use evidence::Evidence;
 pub use explanation::{
-    Cause, Culprit, ENOUGH, HolderShare, Severity, Tail, TailRow, TimeSpent, TimeSpentRow,
-    TypicalRow, Verdict, Why, WorstMessage,
+    Cause, Culprit, HolderShare, Severity, Tail, TailRow, TimeSpent, TimeSpentRow, TypicalRow,
+    Verdict, Why, WorstMessage,
 };
 pub use gone::ServerGone;
 pub use judge::DelayCause;

@@ -3,10 +3,10 @@
 use super::clause::{Circumstance, Clause, Remedy};
 use super::explanation::{Severity, Verdict, Why};
 use super::kind::VerdictKind;
-use super::quotas;
 use super::rules::sort;
 use super::setting::Setting;
 use super::timeline::Period;
+use super::verdicts::cpu_throttled as quotas;
 use super::whereabouts::{Overdue, Whereabouts};
 use wirelap_events::{Nanos, OffCpuReason, Segment, ThreadActivity};
 use wirelap_protocols::{Protocol, by_name};

@@ -1,14 +1,19 @@
 //! Puts the parts of one message's time where they belong.
 
 use super::awaited::Awaited;
-use super::blame::{BlameSink, BlamedPart, NOTICED};
+use super::blame::{BlameSink, BlamedPart, blame};
 use super::breakdown::Cell;
+use super::definition::{Bearer, Definition, Nature};
+use super::evidence::Evidence;
 use super::explanation::Cause;
 use super::gathered::Gathered;
-use super::judge::Spending;
+use super::judge::{DelayCause, Spending};
 use super::kind::VerdictKind;
-use super::limits::much;
+use super::sums::Upkeep;
+use super::verdicts::start_up;
 use super::weigh::hit_cell;
+use crate::limits::causes::NOTICEABLE_TIME;
+use crate::limits::kinds::UNEXPLAINED;
 
 use crate::stats::ended_at;
 use wirelap_events::{
@@ -17,11 +22,11 @@ use wirelap_events::{
 };
 
 /// Puts the parts of one message where they belong.
-pub struct Recorder<'a> {
-    pub gathered: &'a mut Gathered,
-    pub delivery: &'a Delivery,
-    pub one_way: Nanos,
-    pub spending: Spending,
+struct Recorder<'a> {
+    gathered: &'a mut Gathered,
+    delivery: &'a Delivery,
+    one_way: Nanos,
+    spending: Spending,
 }
 
 impl BlameSink for Recorder<'_> {
@@ -34,19 +39,20 @@ impl BlameSink for Recorder<'_> {
             Cause::Ordinary => return self.ordinary(leg, segment, time),
             Cause::Distance => return,
         };
+        let definition = kind.definition();
         let is_late = segment == Segment::BrokerDwell && was_asked_late(self.delivery, leg);
         let on = &self.delivery.legs[leg];
         // Who asked too late is the reader, whatever it did meanwhile; what passes after that is not its time.
         let is_its_time = !matches!(awaited, Awaited::Nothing | Awaited::Answer);
         let is_readers_wait = kind == VerdictKind::FetchWait && is_late && is_its_time;
-        let sends = is_senders(kind, segment, &on.circumstances) && !is_readers_wait;
+        let sends = is_senders(definition, segment, &on.circumstances) && !is_readers_wait;
         let task = match (awaited, leg.checked_sub(1)) {
             // Whom the broker waits for is the sender of the leg before.
             (Awaited::Release, Some(before)) => self.delivery.legs[before].sender,
             // What is on its way, or was not seen, nobody is late with.
             (Awaited::UnseenRelease | Awaited::Answer, _) => None,
             // A link is nobody's process, and a rebalance is its group's, not the doing of who gets the messages then.
-            _ if matches!(kind, VerdictKind::BottleneckLink | VerdictKind::GroupRebalance) => None,
+            _ if definition.bearer == Bearer::Nobody => None,
             (Awaited::Receipt, _) if kind == VerdictKind::ReleaseWait => None,
             // What was lost is an acknowledgement of its own.
             (Awaited::Acknowledgement, _) if kind == VerdictKind::Retransmission => on.reader,
@@ -58,14 +64,14 @@ impl BlameSink for Recorder<'_> {
         let finding = self.gathered.finding_mut((leg, kind, pid));
         finding.late_requests.grow(u64::from(is_late));
         finding.note_awaited(awaited, kind, time, &on.circumstances);
-        if time >= NOTICED {
+        if time >= NOTICEABLE_TIME {
             finding.parts.grow(1);
         }
         finding.segments[segment as usize].grow(time.0);
-        if matches!(kind, VerdictKind::ReaderBusy | VerdictKind::BrokerCpuBound) {
+        if definition.nature == Nature::Work {
             finding.works(ended_at(self.delivery), time);
         }
-        if has_culprits(kind) {
+        if definition.has_culprits {
             finding.culprits.add(holder, time);
         }
         if time > finding.longest {
@@ -86,7 +92,7 @@ impl BlameSink for Recorder<'_> {
                 }
             };
             let behind = if holder_slept { TIMED } else { BLOCKED };
-            let is_behind = holder.is_some() && is_stall(kind);
+            let is_behind = holder.is_some() && definition.nature == Nature::Stall;
             finding.rest = is_behind.then_some(behind).or_else(own);
             finding.circumstances = on.circumstances;
         }
@@ -96,7 +102,7 @@ impl BlameSink for Recorder<'_> {
 impl Recorder<'_> {
     /// Time without a cause counts only where it is long.
     fn ordinary(&mut self, leg: usize, segment: Segment, time: Nanos) {
-        if much(VerdictKind::Unexplained).is_none_or(|much| time < much) {
+        if time < UNEXPLAINED.slow.time {
             return;
         }
         let cell = hit_cell(leg, segment, Cause::Ordinary);
@@ -109,12 +115,13 @@ impl Recorder<'_> {
     }
 
     /// All parts are known: what the message spent on each cause.
-    pub fn end(&mut self) {
+    fn end(&mut self) {
         let read = ended_at(self.delivery);
         self.gathered.when.add(read, self.one_way);
         for (leg, kind, time, pid) in self.spending.all() {
-            let is_much = much(kind).is_some_and(|much| time >= much);
-            if time < NOTICED {
+            let limits = kind.definition().limits;
+            let is_much = limits.is_some_and(|limits| time >= limits.slow.time);
+            if time < NOTICEABLE_TIME {
                 continue;
             }
             let finding = self.gathered.finding_mut((leg, kind, pid));
@@ -175,19 +182,6 @@ const TIMED: (OffCpuReason, SleepCall) = (OffCpuReason::Asleep, SleepCall::Timer
 /// How a thread rests that waits for a disk.
 const BLOCKED: (OffCpuReason, SleepCall) = (OffCpuReason::Blocked, SleepCall::Unknown);
 
-/// True for a thread that slept while there was something to do.
-fn is_stall(kind: VerdictKind) -> bool {
-    matches!(kind, VerdictKind::BrokerStalled | VerdictKind::ClientStalled)
-}
-
-/// True if somebody else is to blame for it who can be named.
-fn has_culprits(kind: VerdictKind) -> bool {
-    matches!(
-        kind,
-        VerdictKind::RunQueueContention | VerdictKind::TracerInfluence | VerdictKind::LockWait
-    )
-}
-
 /// The cgroup whose quota was used up in a segment, or at its threads.
 fn cgroup_of(delivery: &Delivery, leg: usize, segment: Segment) -> CgroupId {
     let rests = delivery.off_cpu_of(leg);
@@ -208,45 +202,47 @@ fn is_in_socket(segment: Segment) -> bool {
 }
 
 /// True if it is the doing or loss of the leg's sender.
-fn is_senders(kind: VerdictKind, segment: Segment, seen: &Circumstances) -> bool {
-    // Who waits for lost bytes is not who knows what became of them.
-    if kind == VerdictKind::Retransmission {
+fn is_senders(definition: &Definition, segment: Segment, seen: &Circumstances) -> bool {
+    let bearer = definition.bearer;
+    if bearer == Bearer::Sender {
         return true;
     }
     match segment {
         Segment::ClientTx | Segment::Write | Segment::SocketTx | Segment::Qdisc => {
             // What a thread does that the socket waits for, the reader does.
+            let is_of_thread = matches!(definition.nature, Nature::Stall | Nature::ThreadWait);
             let is_own_pace = seen.is_late_write() || seen.tx.is_none();
             let is_readers = segment != Segment::Write || !is_own_pace;
-            let is_of_reader =
-                matches!(kind, VerdictKind::ReceiveWindow | VerdictKind::ClientThrottled);
-            !(is_of_reader || is_readers && is_of_thread(kind))
+            let is_of_reader = matches!(bearer, Bearer::Reader | Bearer::ReaderOfSocket);
+            !(is_of_reader || is_readers && is_of_thread)
         }
         // A reader that did not ask for what its broker had.
-        Segment::BrokerDwell => !matches!(
-            kind,
-            VerdictKind::ClientStalled
-                | VerdictKind::ReaderBusy
-                | VerdictKind::SubscriberAway
-                | VerdictKind::ReceiveWindow
-        ),
+        Segment::BrokerDwell => !matches!(bearer, Bearer::Reader | Bearer::ReaderOfDwell),
         _ => false,
     }
 }
 
-/// True for causes that lie in what a thread did, or could not do.
-fn is_of_thread(kind: VerdictKind) -> bool {
-    matches!(
-        kind,
-        VerdictKind::CpuThrottled
-            | VerdictKind::RunQueueContention
-            | VerdictKind::TracerInfluence
-            | VerdictKind::IdleWakeup
-            | VerdictKind::LockWait
-            | VerdictKind::BrokerStalled
-            | VerdictKind::ClientStalled
-            | VerdictKind::Backpressure
-    )
+impl Evidence {
+    /// Takes in a message that was matched from first send to last read. Returns what held it up more than those
+    /// before it.
+    pub(crate) fn delivery(
+        &mut self,
+        delivery: &Delivery,
+        one_way: Nanos,
+        upkeep: Upkeep,
+    ) -> Option<DelayCause> {
+        let is_first = delivery.legs.iter().any(|leg| leg.circumstances.start_up);
+        let is_start_up = is_first && start_up::is_of_start_up(delivery, one_way);
+        let gathered = if is_start_up { &mut self.start_up } else { &mut self.steady };
+        gathered.breakdown.message(one_way);
+        gathered.breakdown.beside(one_way, ended_at(delivery), upkeep);
+        // Large, and so made where it is.
+        let mut parts = Recorder { gathered, delivery, one_way, spending: Spending::default() };
+        blame(delivery, &mut parts);
+        parts.end();
+        let spending = parts.spending;
+        self.hold_up(&spending, delivery, one_way)
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The parts of the typical message, and those in which the slowest lost more time.
 
-use super::breakdown::{Breakdown, LEAST_IN_TAIL};
-use super::explanation::{Tail, TailRow, TypicalRow};
-use super::rules::leg_number;
+use super::breakdown::Breakdown;
+use super::explanation::{Tail, TailRow, TypicalRow, leg_number};
 use super::sums::Sums;
+use crate::limits::rules::{MIN_MESSAGES_IN_TAIL, TAILS};
 use std::collections::BTreeMap;
 use wirelap_events::{Nanos, Segment};
 
@@ -20,7 +20,7 @@ pub fn typical(breakdown: &Breakdown) -> Vec<TypicalRow> {
         *rows.entry(place).or_default() += middle.mean(slot);
     }
     let row = |((leg, _, segment), mean): ((usize, bool, Segment), f64)| TypicalRow {
-        leg: leg_number(leg).unwrap_or(u8::MAX),
+        leg: leg_number(leg),
         segment,
         mean: Nanos::from_f64(mean),
     };
@@ -30,7 +30,7 @@ pub fn typical(breakdown: &Breakdown) -> Vec<TypicalRow> {
 /// The slowest 1 % and 0.1 %, as far as there are ten of them.
 pub fn tails(breakdown: &Breakdown) -> Vec<Tail> {
     let middle = breakdown.middle();
-    [(0.01, 100), (0.001, 1000)]
+    TAILS
         .into_iter()
         .filter_map(|(share, one_in)| tail(breakdown, &middle, share, one_in))
         .collect()
@@ -38,7 +38,7 @@ pub fn tails(breakdown: &Breakdown) -> Vec<Tail> {
 
 fn tail(breakdown: &Breakdown, middle: &Sums, share: f64, one_in: u64) -> Option<Tail> {
     let messages = breakdown.messages().checked_div(one_in).unwrap_or(0);
-    if messages < LEAST_IN_TAIL {
+    if messages < MIN_MESSAGES_IN_TAIL {
         return None;
     }
     let slowest = breakdown.slowest(messages);
@@ -53,7 +53,7 @@ fn tail(breakdown: &Breakdown, middle: &Sums, share: f64, one_in: u64) -> Option
         .map(|(slot, cell)| {
             let more = slowest.mean(slot) - middle.mean(slot);
             TailRow {
-                leg: leg_number(cell.leg).unwrap_or(u8::MAX),
+                leg: leg_number(cell.leg),
                 segment: cell.segment,
                 cause: cell.cause,
                 excess_ns: signed(more),

@@ -1,18 +1,20 @@
 //! The time that messages spent by leg, segment and cause, whatever the verdicts are.
 
-use super::breakdown::{Breakdown, LEAST_IN_TAIL};
-use super::explanation::{TimeSpent, TimeSpentRow};
+use super::breakdown::Breakdown;
+use super::explanation::{TimeSpent, TimeSpentRow, leg_number};
+use crate::limits::rules::{MIN_MESSAGES_IN_TAIL, SLOWEST_PART};
 use wirelap_events::Segment;
 
 /// The time of all messages, those near the median and the slowest 1 %, by leg, segment and cause.
 pub fn time_spent(breakdown: &Breakdown) -> TimeSpent {
     let messages = breakdown.messages();
-    let tail_messages =
-        Some(messages / 100).filter(|&count| count >= LEAST_IN_TAIL).unwrap_or_default();
+    let tail_messages = Some(messages / SLOWEST_PART)
+        .filter(|&count| count >= MIN_MESSAGES_IN_TAIL)
+        .unwrap_or_default();
     let (all, middle) = (breakdown.all(), breakdown.middle());
     let tail = breakdown.slowest(tail_messages);
     let rows = breakdown.cells().iter().enumerate().map(|(slot, cell)| TimeSpentRow {
-        leg: u8::try_from(cell.leg.saturating_add(1)).unwrap_or(u8::MAX),
+        leg: leg_number(cell.leg),
         segment: cell.segment,
         cause: cell.cause,
         mean_ns: all.mean(slot),

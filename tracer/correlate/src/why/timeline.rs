@@ -2,14 +2,12 @@
 //!
 //! Windows are a second long at first. When there are too many of them, every two become one of twice the length.
 
+use crate::limits::rules::SHORTEST_WINDOW;
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Saturate};
 
 /// Windows that are kept.
 const WINDOWS: usize = 64;
-
-/// The shortest window.
-const SHORTEST: Nanos = Nanos::from_millis(1_000);
 
 /// Sums of one window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +44,7 @@ pub struct Timeline {
 
 impl Default for Timeline {
     fn default() -> Timeline {
-        Timeline { length: SHORTEST, first: 0, windows: VecDeque::new() }
+        Timeline { length: SHORTEST_WINDOW, first: 0, windows: VecDeque::new() }
     }
 }
 
@@ -127,7 +125,7 @@ impl Timeline {
             last = last.max(window.to);
         }
         let mut period = period?;
-        let grace = Nanos(self.length.0.max(2 * SHORTEST.0));
+        let grace = Nanos(self.length.0.max(2 * SHORTEST_WINDOW.0));
         period.ended = (last + grace < all.last()).then_some(last);
         Some(period)
     }
@@ -191,7 +189,7 @@ mod tests {
     #[test]
     fn hours_take_no_more_room_than_a_minute() {
         let (all, cause) = timelines(40_000, |at| u64::from(at >= 20_000_000) * 20);
-        assert!(all.windows.len() <= WINDOWS && all.length == Nanos(1_024 * SHORTEST.0));
+        assert!(all.windows.len() <= WINDOWS && all.length == Nanos(1_024 * SHORTEST_WINDOW.0));
         let period = cause.period(ms(5), &all).unwrap();
         assert_eq!((period.began, period.ended), (ms(20_004_980), None));
     }

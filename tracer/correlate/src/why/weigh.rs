@@ -6,15 +6,13 @@
 use super::breakdown::{Breakdown, Cell};
 use super::explanation::{Cause, Severity, Verdict};
 use super::kind::VerdictKind;
-use super::limits::{Rule, much};
 use super::sums::{Excess, Sums};
+use crate::limits::kinds::UNEXPLAINED;
+use crate::limits::rules::{
+    MIN_MESSAGES_IN_TAIL, MIN_SLOW_MESSAGES, SLOW_BEYOND_CHANCE, SLOWEST_PART,
+};
+use crate::limits::{LeastCost, TimeLimits};
 use wirelap_events::{Nanos, Segment};
-
-/// Fewer slow messages than this may be a coincidence, unless they are very slow.
-const FEW: f64 = 3.0;
-
-/// So many times what is much for its kind is no coincidence.
-const VERY: f64 = 50.0;
 
 /// The typical message of a row, and the slow ones.
 pub struct Measured<'a> {
@@ -61,7 +59,9 @@ impl<'a> Measured<'a> {
         let middle = breakdown.middle();
         let median = middle.mean_latency();
         // One in a hundred, and of few messages at least ten, but never so many that they are no tail.
-        let count = (messages / 100).max(10).min(messages / 10);
+        let count = (messages / SLOWEST_PART)
+            .max(MIN_MESSAGES_IN_TAIL)
+            .min(messages / MIN_MESSAGES_IN_TAIL);
         let tail = (count > 0).then(|| breakdown.slowest(count));
         let excess = tail.as_ref().map_or(0.0, |tail| tail.mean_latency() - median);
         let slow = breakdown.slow(median).latency;
@@ -72,11 +72,11 @@ impl<'a> Measured<'a> {
         self.breakdown.messages()
     }
 
-    /// The cost of a kind of cause on a leg.
-    pub fn kind(&self, leg: usize, kind: VerdictKind) -> Cost {
+    /// The cost of a kind of cause on a leg. As much as by these limits may make a message slow.
+    pub fn kind(&self, leg: usize, kind: VerdictKind, limits: &TimeLimits) -> Cost {
         let cause = Cause::Of(kind);
         let mut cost = self.share(|cell| cell.leg == leg && cell.cause == cause);
-        self.add_hits(&mut cost, hit_cell(leg, Segment::Wire, cause), kind);
+        self.add_hits(&mut cost, hit_cell(leg, Segment::Wire, cause), limits);
         cost
     }
 
@@ -84,13 +84,12 @@ impl<'a> Measured<'a> {
     pub fn unexplained(&self, leg: usize, segment: Segment) -> Cost {
         let cell = Cell { leg, segment, cause: Cause::Ordinary };
         let mut cost = self.share(|other| *other == cell);
-        self.add_hits(&mut cost, cell, VerdictKind::Unexplained);
+        self.add_hits(&mut cost, cell, &UNEXPLAINED);
         cost
     }
 
-    fn add_hits(&self, cost: &mut Cost, cell: Cell, kind: VerdictKind) {
-        let Some(much) = much(kind) else { return };
-        let least = much.0 as f64 / 2.0;
+    fn add_hits(&self, cost: &mut Cost, cell: Cell, limits: &TimeLimits) {
+        let least = limits.slow.time.0 as f64 / 2.0;
         cost.hit = self.breakdown.excess(cell, cost.median, self.median, least);
         cost.slow_share = ratio(cost.hit.time, self.slow.max(cost.hit.time));
     }
@@ -121,28 +120,32 @@ impl Cost {
         ratio(self.hit.time, self.hit.messages)
     }
 
-    /// True if the cost matters by this rule.
-    pub fn passes(&self, rule: &Rule) -> bool {
-        self.is_typical(rule) || self.is_slow(rule)
+    /// True if the cost matters by these limits.
+    pub fn passes(&self, limits: &TimeLimits) -> bool {
+        self.is_typical(limits) || self.is_slow(limits)
     }
 
     /// True if it takes much of the typical message.
-    pub fn is_typical(&self, rule: &Rule) -> bool {
-        let (time, share) = rule.median;
-        self.median >= time.0 as f64 && self.median_share >= share
+    pub fn is_typical(&self, limits: &TimeLimits) -> bool {
+        self.is_at_least(&limits.typical)
+    }
+
+    /// True if it takes so much of the typical message.
+    pub fn is_at_least(&self, least: &LeastCost) -> bool {
+        self.median >= least.time.0 as f64 && self.median_share >= least.share
     }
 
     /// True if it takes much of messages that would be typical without it.
-    fn is_slow(&self, rule: &Rule) -> bool {
-        let (time, share) = rule.slow;
-        let time = time.0 as f64;
-        let is_chance = self.hit.messages < FEW && self.each() < VERY * time;
+    fn is_slow(&self, limits: &TimeLimits) -> bool {
+        let time = limits.slow.time.0 as f64;
+        let is_single = self.hit.messages < MIN_SLOW_MESSAGES;
+        let is_chance = is_single && self.each() < SLOW_BEYOND_CHANCE * time;
         // A message that takes hardly longer than the others is not slow.
         let stands_out = self.each() >= self.whole / 2.0;
         !is_chance
             && stands_out
             && self.hit.time >= self.least * time
-            && self.hit.time >= self.hit.latency * share
+            && self.hit.time >= self.hit.latency * limits.slow.share
     }
 
     /// The part of it that one of several processes has.

@@ -141,7 +141,7 @@ fn what_is_encrypted_is_counted_and_doubted() {
     let (delivered, worst, reasons) = told(&hidden);
     assert_eq!((delivered, worst), (0, Reliability::Unusable));
     assert!(reasons.contains(&"encrypted"), "{reasons:?}");
-    assert_eq!(hidden.group().encrypted, 2);
+    assert_eq!(hidden.group().uncertain.encrypted, 2);
     // Signed ones can be read.
     let sample = [&[0, 1, 0, 0][..], &[7; 64]].concat();
     let signed = Message::new(true)
@@ -149,5 +149,5 @@ fn what_is_encrypted_is_counted_and_doubted() {
         .data(USER_WRITER, 1, &sample)
         .sub(0x34, 0, &[1; 20]);
     let signed = played(&[(7411, signed)]);
-    assert_eq!((signed.group().messages.delivered, signed.group().encrypted), (1, 0));
+    assert_eq!((signed.group().messages.delivered, signed.group().uncertain.encrypted), (1, 0));
 }

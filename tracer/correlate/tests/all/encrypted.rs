@@ -18,7 +18,7 @@ fn check(world: &World, middleware: &str) {
     let [group] = &played.snapshot.groups[..] else { panic!("{middleware}: not one row") };
     assert_eq!(group.middleware, middleware);
     assert_eq!([group.messages.sent, group.messages.delivered], [0; 2], "{middleware}");
-    assert_eq!(group.encrypted, MESSAGES, "{middleware}");
+    assert_eq!(group.uncertain.encrypted, MESSAGES, "{middleware}");
     let doubts = group.doubts(&played.snapshot.trust);
     assert_eq!(doubts[0].reason, DoubtReason::Encrypted { messages: MESSAGES }, "{middleware}");
     assert_eq!(doubts[0].reliability, Reliability::Unusable, "{middleware}");

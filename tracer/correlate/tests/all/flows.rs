@@ -232,7 +232,7 @@ fn what_comes_by_mptcp_is_delivered_with_its_packets() {
     let played = Played::new(Config::default(), &told);
     assert_eq!(played.counts(), [3, 3, 3, 0]);
     assert!(played.group().notes.contains(&GroupNote::Subflows { legs: 3 }));
-    assert_eq!(played.group().without_send, 3, "a reason to doubt");
+    assert_eq!(played.group().uncertain.without_send, 3, "a reason to doubt");
 }
 
 #[test]

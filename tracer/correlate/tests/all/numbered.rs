@@ -73,7 +73,10 @@ fn a_number_and_next_to_no_payload_are_told() {
         let played = Played::of(&world);
         // What begins at the router looks as if it was the router's own.
         let [sent, nameless] = if tells { [30, 0] } else { [40, 10] };
-        assert_eq!((played.counts(), played.group().nameless), ([sent, 30, 30, 0], nameless));
+        assert_eq!(
+            (played.counts(), played.group().uncertain.nameless),
+            ([sent, 30, 30, 0], nameless)
+        );
     }
 }
 

@@ -178,7 +178,7 @@ fn what_nothing_identifies_is_no_repetition_and_said() {
         site.deliver_unnamed(&payload(n));
     }
     assert_eq!(site.counts(), ([2 * MESSAGES, MESSAGES, 0, MESSAGES], 0));
-    assert_eq!(Played::of(&site.world).group().nameless, MESSAGES);
+    assert_eq!(Played::of(&site.world).group().uncertain.nameless, MESSAGES);
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn messages_that_their_sender_gives_up_are_counted_and_doubted() {
         world.message(&mut pair.up, &batch(&last));
         let played = Played::new(Config::default(), &world.events);
         let [group] = &played.snapshot.groups[..] else { panic!("{end:?}: not one row") };
-        assert_eq!([group.messages.sent, group.cut_short], [1, 18], "{end:?}");
+        assert_eq!([group.messages.sent, group.uncertain.cut_short], [1, 18], "{end:?}");
         let doubts = group.doubts(&played.snapshot.trust);
         assert_eq!(doubts[0].reason, DoubtReason::CutShort { messages: 18 }, "{end:?}");
         assert!(clauses(&played).contains(&Clause::CutShort(18)), "{end:?}");

@@ -2,15 +2,19 @@
 
 use super::Delivery;
 use crate::Stage;
+use crate::all_variants;
+use strum::{IntoStaticStr, VariantArray};
 
 /// Status of a delivery: in the figures of its result, or the reason why not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum SampleStatus {
     /// The delivery was followed from its first send to its last read, and is in every figure.
     Counted,
     /// The delivery was followed, and the same message had been delivered before.
     Duplicate,
     /// The delivery belongs to the warm-up.
+    #[strum(serialize = "warmup")]
     WarmUp,
     /// The call that read it was not seen.
     ReadNotSeen,
@@ -22,14 +26,7 @@ pub enum SampleStatus {
 
 impl SampleStatus {
     /// All of them.
-    pub const ALL: [SampleStatus; 6] = [
-        SampleStatus::Counted,
-        SampleStatus::Duplicate,
-        SampleStatus::WarmUp,
-        SampleStatus::ReadNotSeen,
-        SampleStatus::LegIncomplete,
-        SampleStatus::TimeBackwards,
-    ];
+    pub const ALL: [SampleStatus; SampleStatus::VARIANTS.len()] = all_variants();
 
     /// Why a delivery was not followed from end to end.
     pub fn of_uncovered(delivery: &Delivery) -> SampleStatus {
@@ -47,14 +44,7 @@ impl SampleStatus {
     }
 
     /// The name in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            SampleStatus::Counted => "counted",
-            SampleStatus::Duplicate => "duplicate",
-            SampleStatus::WarmUp => "warmup",
-            SampleStatus::ReadNotSeen => "read_not_seen",
-            SampleStatus::LegIncomplete => "leg_incomplete",
-            SampleStatus::TimeBackwards => "time_backwards",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }

@@ -1,8 +1,10 @@
 //! Packets that pass a hook, are retransmitted or are dropped.
 
 use super::TaskId;
+use crate::all_variants;
 use crate::{FlowKey, IfIndex, Nanos, NetNs, Seq, SocketId};
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// The identity of a packet inside a host: the address of its `skb->head`, which clones share. The address is reused after the
 /// packet is freed, so that it identifies a packet only together with a time.
@@ -142,13 +144,29 @@ pub struct Retransmit {
 }
 
 /// Why TCP retransmits a segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    IntoStaticStr,
+    VariantArray,
+)]
+#[strum(serialize_all = "snake_case")]
 pub enum Recovery {
     /// No acknowledgement arrived in time (RFC 6298).
     Timeout,
     /// Acknowledgements showed that later bytes had arrived (RFC 5681 §3.2, RFC 8985 §6).
+    #[strum(serialize = "fast_retransmit")]
     Fast,
     /// No later segment could have shown the loss, so TCP sent a tail loss probe (RFC 8985 §7).
+    #[strum(serialize = "tail_loss_probe")]
     TailProbe,
     /// The host itself had dropped the packet before it left. TCP does not count it as sent and tries again with the next
     /// acknowledgement, the next send, or a timer.
@@ -157,17 +175,11 @@ pub enum Recovery {
 
 impl Recovery {
     /// All values.
-    pub const ALL: [Recovery; 4] =
-        [Recovery::Timeout, Recovery::Fast, Recovery::TailProbe, Recovery::Retry];
+    pub const ALL: [Recovery; Recovery::VARIANTS.len()] = all_variants();
 
     /// The name in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Recovery::Timeout => "timeout",
-            Recovery::Fast => "fast_retransmit",
-            Recovery::TailProbe => "tail_loss_probe",
-            Recovery::Retry => "retry",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -196,8 +208,21 @@ pub struct DroppedPacket {
 
 /// Why a packet was dropped: the kernel's reasons, grouped by what they mean for messages.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    IntoStaticStr,
+    VariantArray,
 )]
+#[strum(serialize_all = "snake_case")]
 pub enum DropCause {
     /// The receiving socket's buffer was full: `SOCKET_RCVBUFF`, `SOCKET_BACKLOG`, `PROTO_MEM`, `TCP_ZEROWINDOW`.
     SocketBuffer,
@@ -206,6 +231,7 @@ pub enum DropCause {
     /// No socket listened: `NO_SOCKET`.
     NoSocket,
     /// A packet filter dropped it: `NETFILTER_DROP`, `TC_INGRESS`, `TC_EGRESS`, `BPF_CGROUP_EGRESS`.
+    #[strum(serialize = "packet_filter")]
     Filter,
     /// TCP had received its bytes before: `TCP_OLD_DATA`, `TCP_OFOMERGE`, `TCP_OFO_DROP`. Nothing was lost.
     Duplicate,
@@ -218,26 +244,10 @@ pub enum DropCause {
 
 impl DropCause {
     /// Every cause.
-    pub const ALL: [DropCause; 7] = [
-        DropCause::SocketBuffer,
-        DropCause::Queue,
-        DropCause::NoSocket,
-        DropCause::Filter,
-        DropCause::Duplicate,
-        DropCause::Other,
-        DropCause::TooBig,
-    ];
+    pub const ALL: [DropCause; DropCause::VARIANTS.len()] = all_variants();
 
     /// The name in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            DropCause::SocketBuffer => "socket_buffer",
-            DropCause::Queue => "queue",
-            DropCause::NoSocket => "no_socket",
-            DropCause::Filter => "packet_filter",
-            DropCause::Duplicate => "duplicate",
-            DropCause::Other => "other",
-            DropCause::TooBig => "too_big",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }

@@ -1,5 +1,8 @@
 //! The probes, and the events that they have lost.
 
+use crate::all_variants;
+use strum::{IntoStaticStr, VariantArray};
+
 /// A probe has lost events. The event's `at` is the time when that was noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostEvents {
@@ -78,8 +81,9 @@ impl EventLosses {
 }
 
 /// A probe. The order of the variants is that of `enum wl_probe` in `ebpf/include/events.h`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, VariantArray)]
 #[repr(u8)]
+#[strum(serialize_all = "snake_case")]
 pub enum Probe {
     /// Sockets that are found or closed.
     Socket,
@@ -103,31 +107,11 @@ pub enum Probe {
 
 impl Probe {
     /// Every probe, in the order of its number.
-    pub const ALL: [Probe; 9] = [
-        Probe::Socket,
-        Probe::Send,
-        Probe::Read,
-        Probe::Ready,
-        Probe::Xmit,
-        Probe::Rx,
-        Probe::Sched,
-        Probe::Retransmit,
-        Probe::Drop,
-    ];
+    pub const ALL: [Probe; Probe::VARIANTS.len()] = all_variants();
 
     /// The name in tables and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Probe::Socket => "socket",
-            Probe::Send => "send",
-            Probe::Read => "read",
-            Probe::Ready => "ready",
-            Probe::Xmit => "xmit",
-            Probe::Rx => "rx",
-            Probe::Sched => "sched",
-            Probe::Retransmit => "retransmit",
-            Probe::Drop => "drop",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

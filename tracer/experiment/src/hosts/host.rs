@@ -1,13 +1,16 @@
 //! The hosts of a network.
 
 use std::net::Ipv4Addr;
+use strum::{IntoStaticStr, VariantArray};
 use wirelap_contract::Role;
+use wirelap_events::all_variants;
 
 /// The network interface of each host.
 pub const HOST_INTERFACE: &str = "eth0";
 
 /// A host: a network namespace in which the processes of one role run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Host {
     /// The host of publisher or ping.
     Sender,
@@ -19,7 +22,7 @@ pub enum Host {
 
 impl Host {
     /// All hosts.
-    pub const ALL: [Host; 3] = [Host::Sender, Host::Receiver, Host::Broker];
+    pub const ALL: [Host; Host::VARIANTS.len()] = all_variants();
 
     /// The host of a role.
     pub const fn of(role: Role) -> Host {
@@ -31,12 +34,8 @@ impl Host {
     }
 
     /// The name in messages, and of the port of the switch.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Host::Sender => "sender",
-            Host::Receiver => "receiver",
-            Host::Broker => "broker",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The address, in a network of 24 bits. No other host can be reached from there, so it collides with none.

@@ -11,7 +11,7 @@ use crate::cases::unique;
 use crate::pacing::TrialPacing;
 use crate::tally::SegmentTimes;
 use std::collections::BTreeMap;
-use wirelap_correlate::Overhead as Ledger;
+use wirelap_correlate::{Overhead as Ledger, UncertainCounts};
 use wirelap_events::human::counted;
 use wirelap_events::{Saturate, Segment, Total};
 use wirelap_report::{
@@ -223,6 +223,7 @@ fn processes(all: &[&Repetition]) -> Vec<ReportedProcess> {
 
 fn trust(all: &[&Repetition], coverage: f64) -> ReportedTrust {
     let mut sum = ReportedTrust { coverage, ..ReportedTrust::default() };
+    let mut uncertain = UncertainCounts::default();
     let count = all.len() as f64;
     for one in all.iter().map(|one| &one.trust) {
         for (probe, lost) in &one.events_lost {
@@ -236,16 +237,8 @@ fn trust(all: &[&Repetition], coverage: f64) -> ReportedTrust {
         sum.unread_messages.grow(one.unread_messages);
         sum.unseen_sent = sum.unseen_sent.plus(one.unseen_sent);
         sum.unseen_received = sum.unseen_received.plus(one.unseen_received);
-        sum.to_unseen_readers.grow(one.to_unseen_readers);
-        sum.read_twice.grow(one.read_twice);
-        sum.cut_short.grow(one.cut_short);
         sum.unfinished.grow(one.unfinished);
-        sum.encrypted.grow(one.encrypted);
-        sum.unseen_pairs = sum.unseen_pairs.max(one.unseen_pairs);
-        sum.unannounced = sum.unannounced.max(one.unannounced);
-        sum.nameless.grow(one.nameless);
-        sum.guessed.grow(one.guessed);
-        sum.without_send.grow(one.without_send);
+        uncertain.add(one.uncertain());
         sum.evicted.grow(one.evicted);
         sum.window_share += one.window_share / count;
         sum.telescoping_violations.grow(one.telescoping_violations);
@@ -255,7 +248,7 @@ fn trust(all: &[&Repetition], coverage: f64) -> ReportedTrust {
         sum.tracer.rss_bytes = sum.tracer.rss_bytes.max(one.tracer.rss_bytes);
         sum.tracer.ring_bytes = sum.tracer.ring_bytes.max(one.tracer.ring_bytes);
     }
-    sum
+    sum.with_uncertain(uncertain)
 }
 
 fn ground_truth(all: &[&Repetition]) -> Option<GroundTruth> {

@@ -12,6 +12,7 @@ use crate::measure::Outcome;
 use crate::pacing::TrialPacing;
 use crate::workload_processes::RoleProcess;
 use wirelap_contract::Role;
+use wirelap_correlate::UncertainCounts;
 use wirelap_events::{Nanos, Total};
 use wirelap_report::{
     DistributionSummary, Histograms, IdleUse, MessageCounts, ProcessUse, Repetition,
@@ -183,17 +184,11 @@ fn over_time(parts: &[UsagePoint]) -> Vec<UsageAt> {
 }
 
 fn trust(outcome: &Outcome, messages: MessageCounts) -> ReportedTrust {
-    let mut trust = ReportedTrust::from(&outcome.snapshot.trust);
-    trust.to_unseen_readers = groups(outcome).map(|group| group.to_unseen_readers).total();
-    trust.read_twice = groups(outcome).map(|group| group.read_twice).total();
-    trust.cut_short = groups(outcome).map(|group| group.cut_short).total();
+    let trust = ReportedTrust::from(&outcome.snapshot.trust);
+    let mut uncertain = UncertainCounts::default();
+    groups(outcome).for_each(|group| uncertain.add(group.uncertain));
+    let mut trust = trust.with_uncertain(uncertain);
     trust.unfinished = groups(outcome).map(|group| group.holes.unfinished_messages).total();
-    trust.encrypted = groups(outcome).map(|group| group.encrypted).total();
-    trust.unseen_pairs = groups(outcome).map(|group| group.unseen_pairs).max().unwrap_or(0);
-    trust.unannounced = groups(outcome).map(|group| group.unannounced).max().unwrap_or(0);
-    trust.nameless = groups(outcome).map(|group| group.nameless).total();
-    trust.guessed = groups(outcome).map(|group| group.guessed).total();
-    trust.without_send = groups(outcome).map(|group| group.without_send).total();
     trust.telescoping_violations = outcome.tally.telescoping_violations;
     let cost = outcome.cost.as_ref().and_then(|cost| cost.as_ref().ok());
     cost::tell(cost.copied(), &mut trust.tracer);

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
+use strum::{IntoStaticStr, VariantArray};
 use wirelap_compare::Metric;
 use wirelap_compare::criterion::{Beyond, concerns, of_middleware, sides};
 use wirelap_correlate::Group;
 use wirelap_events::Nanos;
+use wirelap_events::all_variants;
 
 /// A figure of the last second of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +53,8 @@ impl Figure {
 }
 
 /// Something that happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Happening {
     /// A verdict begins to hold.
     Verdict,
@@ -66,22 +69,10 @@ pub enum Happening {
 }
 
 impl Happening {
-    const ALL: [Happening; 5] = [
-        Happening::Verdict,
-        Happening::Loss,
-        Happening::Overdue,
-        Happening::Silent,
-        Happening::Ended,
-    ];
+    const ALL: [Happening; Happening::VARIANTS.len()] = all_variants();
 
-    const fn word(self) -> &'static str {
-        match self {
-            Happening::Verdict => "verdict",
-            Happening::Loss => "loss",
-            Happening::Overdue => "overdue",
-            Happening::Silent => "silent",
-            Happening::Ended => "ended",
-        }
+    fn word(self) -> &'static str {
+        self.into()
     }
 }
 

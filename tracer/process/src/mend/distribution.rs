@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::path::Path;
+use strum::VariantArray;
 
 /// The distributions whose commands are known. Those derived from one count as it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, VariantArray)]
 pub enum DistributionFamily {
     /// Debian.
     Debian,

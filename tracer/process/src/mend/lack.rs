@@ -1,7 +1,9 @@
 //! The things that may be lacking, and their kinds.
 
+use strum::VariantArray;
+
 /// Something that is lacking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, VariantArray)]
 pub enum Lack {
     /// Capabilities of this process. The kernel may well be able to do it.
     Capability,
@@ -39,21 +41,6 @@ pub enum LackKind {
 }
 
 impl Lack {
-    /// Everything that may be lacking.
-    pub const ALL: [Lack; 11] = [
-        Lack::Capability,
-        Lack::InitialNamespace,
-        Lack::SystemCalls,
-        Lack::RealTime,
-        Lack::Btf,
-        Lack::NewerKernel,
-        Lack::FunctionTracing,
-        Lack::Uprobes,
-        Lack::Openness,
-        Lack::Jit,
-        Lack::CgroupV2,
-    ];
-
     /// The kind of the lack.
     pub fn kind(self) -> LackKind {
         match self {

@@ -1,10 +1,13 @@
 //! The roles in which a steward is started, and the arguments that start one.
 
+use strum::VariantArray;
+use wirelap_events::all_variants;
+
 /// The first argument of the steward's command line.
 pub const STEWARD_ARGUMENT: &str = "--steward";
 
 /// The task that a steward is started for, which decides the rights that it keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, VariantArray)]
 pub enum StewardRole {
     /// The steward creates and names output files.
     Outputs,
@@ -14,7 +17,7 @@ pub enum StewardRole {
 
 impl StewardRole {
     /// All roles.
-    pub const ALL: [StewardRole; 2] = [StewardRole::Outputs, StewardRole::Workloads];
+    pub const ALL: [StewardRole; StewardRole::VARIANTS.len()] = all_variants();
 
     /// The second argument of the steward's command line.
     pub fn word(self) -> &'static str {

@@ -58,7 +58,7 @@ impl Permits {
         self.held.grow(open.held_bytes());
         if let Some(room) = room {
             out.line(line(channel, false));
-            out.makes_room(room.message(), room.full_with());
+            out.permits_more(room.message(), room.full_with());
         }
     }
 

@@ -116,7 +116,7 @@ impl MqttConnection {
                 out.confirms(message, full_with);
             }
         } else if let Some(room) = self.in_flight[sender].acknowledged(id.into()) {
-            out.makes_room(room.message(), room.full_with());
+            out.permits_more(room.message(), room.full_with());
         }
     }
 

@@ -97,7 +97,7 @@ impl NatsConnection {
                 if let Some((consumer, room)) = self.acks.published(message.subject, parts.payload)
                 {
                     out.line(consumer);
-                    out.makes_room(room.message(), room.full_with());
+                    out.permits_more(room.message(), room.full_with());
                 }
                 if let Some((consumer, ask)) = self.pulls.published(message, parts.payload) {
                     out.line(consumer);

@@ -14,7 +14,7 @@ use crate::grid::hang;
 use crate::why::{ReportedSeverity, ReportedVerdict, ReportedWhy};
 use crate::{ObservedDetail, Pacing, RunResult, human, words};
 use std::collections::BTreeSet;
-use wirelap_correlate::{ENOUGH, VerdictKind};
+use wirelap_correlate::{MIN_MESSAGES_FOR_VERDICT, VerdictKind};
 use wirelap_events::Nanos;
 use wirelap_events::human::moment;
 
@@ -48,7 +48,7 @@ pub fn nothing(why: &ReportedWhy, participants: &PathNames<'_>) -> String {
             format!("No verdict: {examined} examined, but too many others were not captured.")
         }
         0 => "No message could be examined.".into(),
-        n if n < ENOUGH => sentence(&format!("{}.", too_few(n))),
+        n if n < MIN_MESSAGES_FOR_VERDICT => sentence(&format!("{}.", too_few(n))),
         n => format!(
             "Nothing wrong: {} examined, no avoidable delay or loss found.",
             counted(n, "message")
@@ -159,7 +159,7 @@ pub fn headline(result: &RunResult, participants: &PathNames<'_>) -> Option<Stri
         return match why.examined_messages {
             0 => None,
             _ if !participants.is_usable() => Some("too little was captured for a verdict".into()),
-            n if n < ENOUGH => Some(too_few(n)),
+            n if n < MIN_MESSAGES_FOR_VERDICT => Some(too_few(n)),
             _ if result.trust.detail != ObservedDetail::Full => Some(format!(
                 "nothing found with --detail {}, which most causes are not seen with",
                 result.trust.detail.name()

@@ -36,7 +36,7 @@ impl<S: DeliverySink> SessionThread<S> {
     /// Opens or ends a window. With a budget, the probes are detached between windows.
     fn change_window(&mut self, change: WindowChange) -> Result<(), CaptureError> {
         let Some(probes) = self.capture.probes_mut() else { return Ok(()) };
-        match (&mut self.keeper, change) {
+        match (&mut self.budget.keeper, change) {
             (_, WindowChange::Prepare) => probes.attach_paused()?,
             (Some(keeper), WindowChange::Open) => {
                 keeper.opened();
@@ -55,7 +55,7 @@ impl<S: DeliverySink> SessionThread<S> {
     /// Changes how much of the time is traced, if the budget asks for it.
     pub(super) fn keep_budget(&mut self) -> Result<(), CaptureError> {
         let cpu = self.cpu_times();
-        let (Some(keeper), Some(probes)) = (&mut self.keeper, self.capture.probes()) else {
+        let (Some(keeper), Some(probes)) = (&mut self.budget.keeper, self.capture.probes()) else {
             return Ok(());
         };
         match keeper.judge(machine::now(), cpu, probes, self.behind) {
@@ -79,9 +79,9 @@ impl<S: DeliverySink> SessionThread<S> {
     /// CPU times up to the last snapshot.
     fn cpu_times(&self) -> CpuTimes {
         let nanos = |time: Duration| Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
-        let programs = self.meters.values().map(|meter| nanos(meter.cpu()));
+        let programs = self.usage.programs.values().map(|meter| nanos(meter.cpu()));
         CpuTimes {
-            own: self.meter.as_ref().map_or(Nanos(0), |meter| nanos(meter.cpu())),
+            own: self.usage.own.as_ref().map_or(Nanos(0), |meter| nanos(meter.cpu())),
             programs: programs.fold(Nanos(0), |sum, time| sum + time),
         }
     }
@@ -101,7 +101,7 @@ impl<S: DeliverySink> SessionThread<S> {
     }
 
     pub(super) fn begin(&mut self, traced: TracedTime) {
-        self.meter = Meter::start(std::process::id());
+        self.usage.own = Meter::start(std::process::id());
         match traced {
             TracedTime::Fixed(Sampling::Windows { open, every }) => {
                 let now = machine::now();
@@ -109,8 +109,8 @@ impl<S: DeliverySink> SessionThread<S> {
                 self.tell_first_part();
             }
             TracedTime::Within(budget) if !self.capture.is_packets() => {
-                let (count, cpu) = (self.run_time.take(), self.cpu_times());
-                self.keeper = Some(BudgetKeeper::new(budget, count, machine::now(), cpu));
+                let (count, cpu) = (self.budget.run_time.take(), self.cpu_times());
+                self.budget.keeper = Some(BudgetKeeper::new(budget, count, machine::now(), cpu));
             }
             // Packets alone are not sampled.
             TracedTime::Fixed(Sampling::Off) | TracedTime::Within(_) => {}

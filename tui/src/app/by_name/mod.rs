@@ -21,7 +21,7 @@ impl App {
 
     /// The rows by name, if they are those that are asked for.
     pub fn breakdown(&self) -> Option<&Breakdown> {
-        let shown = self.shown.breakdown.as_ref()?;
+        let shown = self.figures.snapshot.breakdown.as_ref()?;
         (shown.by == self.by_name.query.by).then_some(shown)
     }
 

@@ -35,7 +35,7 @@ impl App {
         let key = ComparisonInputs {
             time: self.time_to_compare(),
             rows,
-            window: self.window,
+            window: self.figures.window,
             marked: self.history.marked(),
         };
         if self.comparing.key.as_ref() == Some(&key) {
@@ -48,7 +48,7 @@ impl App {
 
     /// A number that changes with time, and how many seconds that takes: a twentieth of the compared time.
     fn time_to_compare(&self) -> (u64, u64) {
-        let (from, to) = self.history.extent(self.window);
+        let (from, to) = self.history.extent(self.figures.window);
         let from = self.history.marked().map_or(from, |marked| marked.max(from));
         let every = ((to - from).0 / 20_000_000_000).clamp(1, 30);
         (to.0 / 1_000_000_000 / every, every)
@@ -69,10 +69,10 @@ impl App {
     }
 
     fn with_each_other(&self) -> Compared {
-        let (from, to) = self.history.extent(self.window);
+        let (from, to) = self.history.extent(self.figures.window);
         let period = (from.max(to - LONGEST), to);
-        let grows =
-            self.window.length().is_none_or(|length| to - from < length) && to - period.0 < LONGEST;
+        let grows = self.figures.window.length().is_none_or(|length| to - from < length)
+            && to - period.0 < LONGEST;
         let side = |group: &Group| SidePeriod {
             name: columns::name(group),
             what: String::new(),

@@ -5,11 +5,11 @@ mod view;
 pub use view::{List, MessagesView};
 
 use super::{Action, App, MAX_SCROLL, Motion, ScreenCommand, ScreenRequest, View};
-use crate::{people, text, verdicts, wireshark, words};
+use crate::{people, text, wireshark, words};
 use view::identity;
 use wirelap_correlate::snapshot::Group;
 use wirelap_history::KeptMessage;
-use wirelap_report::words::title;
+use wirelap_report::words::{short, title};
 
 /// Lines that a page has.
 const PAGE: usize = 10;
@@ -69,7 +69,7 @@ impl App {
         let snapshot = self.snapshot();
         let cause = message.cause.map(|cause| cause.kind);
         self.topic(message).is_some_and(|topic| has(&topic))
-            || cause.is_some_and(|kind| has(verdicts::short(kind)) || has(title(kind)))
+            || cause.is_some_and(|kind| has(short(kind)) || has(title(kind)))
             || has(&text::message_number(&message.delivery))
             || has(words::fate(message))
             || message.delivery.legs.iter().any(|leg| {
@@ -110,10 +110,10 @@ impl App {
         let Some(slowest) = all.max_by_key(|message| message.one_way) else { return true };
         let (group, identity) = (slowest.group(), identity(slowest));
         if self.rows().all(|row| row.id != group) {
-            self.filter.clear();
+            self.rows.filter.clear();
             self.arrange();
         }
-        self.selected = Some(group);
+        self.rows.selected = Some(group);
         self.messages.filter.clear();
         self.messages.list = List::Slowest;
         self.messages.selected = Some(identity);

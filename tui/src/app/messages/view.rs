@@ -1,10 +1,12 @@
 //! The state of the view of single messages.
 
+use strum::VariantArray;
+use wirelap_events::all_variants;
 use wirelap_events::{FlowKey, MessageId, TaskId};
 use wirelap_history::KeptMessage;
 
 /// The list of the selected row's messages that is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, VariantArray)]
 pub enum List {
     /// Delivered messages, the slowest first.
     #[default]
@@ -19,7 +21,7 @@ pub enum List {
 
 impl List {
     /// All lists, in their order.
-    pub const ALL: [List; 4] = [List::Slowest, List::Latest, List::Undelivered, List::Others];
+    pub const ALL: [List; List::VARIANTS.len()] = all_variants();
 
     /// The name in the title.
     pub const fn name(self) -> &'static str {

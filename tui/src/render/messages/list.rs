@@ -15,7 +15,7 @@ use crate::bars::{self, BarScale};
 use crate::layout::{count, split_top, window};
 use crate::render::{panel, stages};
 use crate::theme::Theme;
-use crate::{columns, people, text, verdicts, words};
+use crate::{columns, people, text, words};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -23,6 +23,7 @@ use ratatui::widgets::Paragraph;
 use wirelap_correlate::snapshot::SegmentStat;
 use wirelap_events::{Nanos, Segment};
 use wirelap_history::KeptMessage;
+use wirelap_report::words::short;
 
 /// Width of the time since the start, in columns.
 const SINCE: usize = 12;
@@ -225,7 +226,7 @@ fn shares(message: &KeptMessage) -> Vec<SegmentStat> {
 /// The cause that held the message up; otherwise what became of it, if it is in no latency.
 fn cause(message: &KeptMessage) -> String {
     match message.cause {
-        Some(cause) => verdicts::short(cause.kind).to_owned(),
+        Some(cause) => short(cause.kind).to_owned(),
         None if message.one_way.is_some() => text::NONE.to_owned(),
         None => words::fate(message).to_owned(),
     }

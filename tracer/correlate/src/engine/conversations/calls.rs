@@ -30,7 +30,7 @@ impl Conversations {
                     self.flows.add(key, socket.netns, at, &self.config)
                 });
                 if let Some(conversation) = self.flows.get_mut(direction) {
-                    conversation.namespaces.add(socket.netns);
+                    conversation.places.namespaces.add(socket.netns);
                 }
                 self.bind(at, direction, socket);
                 Some(direction)
@@ -62,11 +62,11 @@ impl Conversations {
             return;
         };
         let other = direction.back().side;
-        conversation.claim = Claim::Possible;
+        conversation.places.claim = Claim::Possible;
         conversation.is_subflow |= socket.is_subflow;
         conversation.flow_mut(other).receiver = Some(socket.id);
         if matches!(socket.origin, SocketOrigin::Connected | SocketOrigin::Accepted) {
-            conversation.opened.get_or_insert(at);
+            conversation.life.opened.get_or_insert(at);
         }
         match socket.origin {
             SocketOrigin::Connected => conversation.server = Some(other),
@@ -79,7 +79,7 @@ impl Conversations {
             && !flow.unwrap.is_based()
             && let Some(next) = socket.tx_next
         {
-            flow.boundary = flow.unwrap.offset(next);
+            flow.start.boundary = flow.unwrap.offset(next);
         }
         if let Some(next) = socket.rx_next {
             conversation.flow_mut(other).received_to(next);
@@ -95,15 +95,16 @@ impl Conversations {
     /// One end of a conversation is gone.
     pub fn ends(&mut self, at: Nanos, direction: Direction) {
         if let Some(conversation) = self.flows.get_mut(direction)
-            && !conversation.closed
+            && !conversation.life.is_closed
         {
             conversation.close();
             let has_farewell = conversation.protocol().is_some_and(Protocol::announces_close);
             let farewell = conversation.ledger.farewell();
             let is_abrupt = has_farewell && farewell.is_none();
             // Whoever is told so closes the connection first, often.
-            let by = farewell.or(conversation.closed_by).unwrap_or(direction.side);
-            let unsubscribed = conversation.flows.each_ref().map(|flow| flow.unsubscribed);
+            let by = farewell.or(conversation.life.closed_by).unwrap_or(direction.side);
+            let unsubscribed =
+                conversation.flows.each_ref().map(|flow| flow.control().unsubscribed);
             self.closed.note(Direction { side: by, ..direction }, is_abrupt, unsubscribed);
             self.closing.push_back(Direction { side: Side::A, ..direction });
             self.note_closed_by(at, Direction { side: by, ..direction });
@@ -142,19 +143,16 @@ impl Conversations {
                 };
                 flow.has_sends = true;
                 if flow.stream.is_none() {
-                    if flow.writes.is_full() {
-                        flow.writes.remove(0);
-                    }
-                    flow.writes.push(start);
+                    flow.start.add_write(start);
                 }
-                flow.begin_seen(start);
+                flow.packets.begin_at(start);
                 if let Marks::Tcp(marks) = &mut flow.marks {
                     let range = ByteRange::new(start, u64::from(len));
                     marks.send(range, at, send.task, state);
                     marks.led(range, threads.chain(send.task, at));
                 }
                 if let Some(state) = state {
-                    self.heard(direction, start, state);
+                    self.note_acknowledged(direction, start, state);
                 }
             }
             SendKind::Datagram { entered, .. } => {
@@ -166,18 +164,23 @@ impl Conversations {
 
     /// Notes the bytes that had been acknowledged by a send, as the state of TCP tells: all before
     /// `snd_una`.
-    fn heard(&mut self, direction: Direction, write_seq: Offset, state: TxState) {
+    fn note_acknowledged(&mut self, direction: Direction, write_seq: Offset, state: TxState) {
         let waiting = u64::from(state.in_flight).saturating_add(u64::from(state.unsent));
         let acked = Offset(write_seq.0.saturating_sub(waiting));
         let Some(conversation) = self.flows.get_mut(direction) else {
             return;
         };
-        conversation.flow_mut(direction.side).proven(acked);
+        conversation.flow_mut(direction.side).packets.prove_passed(acked);
         for hook in [PacketHook::Xmit, PacketHook::Rx] {
-            let answers = conversation.flow_mut(direction.back().side).seen_by(hook);
+            let answers = conversation.flow_mut(direction.back().side).packets.seen_by(hook);
             let carried = answers.unseen_with_data();
-            if conversation.flow_mut(direction.side).seen_by(hook).heard(acked, carried) {
-                conversation.flow_mut(direction.back().side).seen_by(hook).missed_bare();
+            if conversation
+                .flow_mut(direction.side)
+                .packets
+                .seen_by(hook)
+                .note_acknowledged(acked, carried)
+            {
+                conversation.flow_mut(direction.back().side).packets.seen_by(hook).missed_bare();
             }
         }
     }
@@ -232,12 +235,12 @@ impl Conversations {
                 let losses = coverage.lost_by(Probe::Ready);
                 let flow = self.flows.flow_mut(direction)?;
                 let end = flow.counter(next)?;
-                flow.proven(end);
+                flow.packets.prove_passed(end);
                 let certain = std::mem::replace(&mut flow.ready_losses, losses) == losses;
                 if let Marks::Tcp(marks) = &mut flow.marks {
                     marks.ready(end, at, certain);
                 }
-                self.has_passed(direction, end)
+                self.note_passed(direction, end)
             }
             ReadyKind::Datagram { packet, seen } => {
                 let found =
@@ -257,7 +260,7 @@ impl Conversations {
     }
 
     /// The receiver has everything before `end`. Returns the direction if messages may have been found by that.
-    fn has_passed(&mut self, direction: Direction, end: Offset) -> Option<Direction> {
+    fn note_passed(&mut self, direction: Direction, end: Offset) -> Option<Direction> {
         if !self.flows.flow(direction).is_some_and(|flow| flow.bytes.is_waiting()) {
             return None;
         }
@@ -272,7 +275,7 @@ impl Conversations {
         };
         let next = conversation.flow(direction.side).bytes.next();
         let is_unseen = conversation.protocol().is_some() && next.is_none_or(|next| end > next);
-        self.found.missed[direction.side as usize] |= is_unseen;
+        self.found.gaps.missed[direction.side as usize] |= is_unseen;
         is_unseen
     }
 
@@ -291,15 +294,15 @@ impl Conversations {
                 let flow = self.flows.flow_mut(direction)?;
                 let end = flow.counter(end)?;
                 let start = Offset(end.0.saturating_sub(u64::from(len)));
-                flow.proven(end);
+                flow.packets.prove_passed(end);
                 if let Marks::Tcp(marks) = &mut flow.marks
                     && len > 0
                 {
                     let led = threads.chain(read.task, at);
                     marks.read(ByteRange { start, end }, at, read.task, led);
                 }
-                flow.read_up_to(end, at);
-                let passed = self.has_passed(direction, end);
+                flow.note_read(end, at);
+                let passed = self.note_passed(direction, end);
                 passed.or_else(|| self.is_read_unseen(direction, end).then_some(direction))
             }
             ReadKind::Datagram { .. } => {

@@ -26,7 +26,7 @@ impl Conversations {
             return Some(ClosedConnection { unsubscribed: since(closed.unsubscribed), ..closed });
         }
         let conversation = self.flows.get(reader.direction)?;
-        let said = since(conversation.flow(reader.direction.back().side).unsubscribed)?;
+        let said = since(conversation.flow(reader.direction.back().side).control().unsubscribed)?;
         let keeps = conversation.protocol().is_some_and(Protocol::keeps_messages);
         keeps.then_some(ClosedConnection {
             pid: reader.pid,

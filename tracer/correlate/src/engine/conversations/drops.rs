@@ -64,7 +64,8 @@ impl Conversations {
             return false;
         };
         let range = ByteRange::new(start, u64::from(drop.len));
-        let is_known = drop.outward || !flow.devices.is_sent_here() || marks.has_left(range);
+        let is_known =
+            drop.outward || !flow.packets.devices.is_sent_here() || marks.has_left(range);
         if is_known {
             marks.note_drop(range, drop);
         }

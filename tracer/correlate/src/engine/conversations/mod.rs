@@ -4,11 +4,11 @@ mod calls;
 mod departures;
 mod drops;
 mod ends;
+mod forgetting;
 mod muting;
 mod outages;
 mod packets;
 mod reads;
-mod room;
 mod tcp;
 mod texts;
 mod udp;
@@ -40,17 +40,17 @@ pub struct Conversations {
     datagrams: FxHashMap<PacketId, (Direction, u64)>,
     /// UDP: sockets with reads of which it is not known yet what they took.
     unresolved_sockets: Vec<SocketId>,
-    /// Those with legs or bytes that wait.
+    /// Directions with legs or bytes that wait.
     active: Vec<Direction>,
-    /// Those that end.
+    /// Conversations that end.
     closing: VecDeque<Direction>,
-    /// Those that have ended.
+    /// Conversations that have ended.
     closed: ClosedConnections,
     /// Servers that were gone.
     outages: Outages,
     /// Directions on which bytes may be stuck, the last ones.
     stuck: VecDeque<Direction>,
-    /// Time of the last look for closed conversations.
+    /// Time at which what is closed was looked at last.
     swept: Nanos,
     /// Results of decoders in the last event's bytes. Reused from event to event.
     found: DecoderOutput,

@@ -57,7 +57,7 @@ impl Conversations {
             }
             conversation.muted_until = MUTED;
             self.muted_until = MUTED;
-            if are_new && conversation.flows.iter().all(|flow| flow.messages == 0) {
+            if are_new && conversation.flows.iter().all(|flow| flow.messages.count == 0) {
                 conversation.forget_bytes();
             }
             // Its numbers go on unseen: of conversations between the same addresses, those of others tell what is theirs.

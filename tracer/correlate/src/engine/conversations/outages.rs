@@ -3,10 +3,8 @@
 use super::Conversations;
 use crate::flow::{ClientOf, ClosedByServer, GoneServer, ServerAt};
 use crate::ids::Direction;
+use crate::limits::network::ENDED_TOGETHER;
 use wirelap_events::{Nanos, ProcessEnd};
-
-/// Whoever stops a server with all its clients has ended them within this time.
-const ENDS_TOO: Nanos = Nanos::from_millis(1_500);
 
 impl Conversations {
     /// The server of a conversation, and the direction in which it sends.
@@ -55,7 +53,7 @@ impl Conversations {
 
     /// True if a client is seen to live on after a server went at `at`. That is not known of one on another host.
     pub fn has_outlived(&self, client: ClientOf, at: Nanos, now: Nanos) -> bool {
-        let (soon, is_known) = (at + ENDS_TOO, now >= at + ENDS_TOO);
+        let (soon, is_known) = (at + ENDED_TOGETHER, now >= at + ENDED_TOGETHER);
         match client {
             ClientOf::Process(pid) => is_known && !self.outages.has_ended_by(pid, soon),
             ClientOf::Host(_) => false,
@@ -67,11 +65,11 @@ impl Conversations {
         let Some(conversation) = self.flows.get(direction) else { return };
         let (own, asked) =
             (conversation.flow(direction.side), conversation.flow(direction.back().side));
-        let is_refused = own.isn.is_none()
-            && asked.isn.is_some()
-            && own.messages == 0
+        let is_refused = own.start.isn.is_none()
+            && asked.start.isn.is_some()
+            && own.messages.count == 0
             && conversation.server == Some(direction.side)
-            && !conversation.closed;
+            && !conversation.life.is_closed;
         if is_refused && let Some((server, _)) = self.server_of(direction) {
             self.outages.refuse(server);
         }
@@ -81,7 +79,7 @@ impl Conversations {
     /// conversation was opened.
     pub(super) fn note_served(&mut self, direction: Direction) {
         let Some((server, serves)) = self.server_of(direction) else { return };
-        let opened = self.flows.get(direction).and_then(|conversation| conversation.opened);
+        let opened = self.flows.get(direction).and_then(|conversation| conversation.life.opened);
         let (pid, sockets) = (self.sender_of(serves), &self.sockets);
         let at = opened.unwrap_or_default();
         self.outages.accept(at, server, pid, |pid| !sockets.has_open(pid));

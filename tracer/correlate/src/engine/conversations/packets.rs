@@ -58,7 +58,7 @@ impl Conversations {
         let Some(conversation) = self.flows.get_mut(direction) else {
             return;
         };
-        if conversation.flow_mut(direction.side).devices.counts(packet, false) {
+        if conversation.flow_mut(direction.side).packets.devices.counts(packet, false) {
             conversation.ledger.packet(direction.side, packet, 0);
         }
     }

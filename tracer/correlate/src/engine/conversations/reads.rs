@@ -10,6 +10,9 @@ use super::super::sockets::{Datagrams, UnresolvedRead};
 use super::Conversations;
 use crate::ids::Direction;
 use crate::join::{Assemblies, Carrier, Taker};
+use crate::limits::network::{
+    CPU_EVENT_DISORDER, LONGEST_WAIT_FOR_DATAGRAM, LONGEST_WAY_TO_QUEUE, SURELY_QUEUED,
+};
 use crate::marks::{Marks, MemoryUse};
 use crate::threads::{Chain, Threads};
 use wirelap_events::{Nanos, Packet, PacketId, Pid, Probe, ReadCall, ReadKind, SocketId, TaskId};
@@ -17,21 +20,8 @@ use wirelap_events::{Nanos, Packet, PacketId, Pid, Probe, ReadCall, ReadKind, So
 /// Uses of one packet's memory that are looked through, the newest first.
 const USES: usize = 64;
 
-/// Events of different CPUs are in order when this much time has passed.
-const ORDERED: Nanos = Nanos::from_millis(2);
-
-/// After this long, less than messages wait for their events, what a read took stays unknown.
-const PATIENCE: Nanos = Nanos::from_millis(40);
-
 /// Reads of one socket that are left unresolved at once.
 const UNRESOLVED: usize = 256;
-
-/// Within this time of its coming in a datagram is in its socket's queue.
-const EN_ROUTE: Nanos = Nanos::from_millis(1);
-
-/// Distance of two arrivals from which on the earlier datagram was in its socket's queue before the
-/// later one came, or never will be.
-const IN_QUEUE: Nanos = Nanos::from_millis(1_000);
 
 /// The parts beside its conversation that a read bears on.
 pub struct ReadOutput<'a> {
@@ -72,7 +62,7 @@ impl Conversations {
 
     /// A datagram comes in, or leaves for this host, for the only socket at its port: its coming in may not be seen
     /// (docs/results/correctness.md, "What process 1 hides").
-    pub(super) fn comes_in(&mut self, packet: &Packet<'_>, direction: Direction, number: u64) {
+    pub(super) fn add_to_inbox(&mut self, packet: &Packet<'_>, direction: Direction, number: u64) {
         let port = packet.flow.dst.port();
         if let Some(socket) = self.sockets.only_at(packet.netns, port)
             && let Some(entry) = self.sockets.get_mut(socket)
@@ -183,7 +173,7 @@ impl Conversations {
         let came = came.filter(|_| entry.unresolved.is_empty());
         while let Some(&(direction, number)) = entry.inbox.front() {
             let is_over = match flows.flow(direction).map(|flow| &flow.marks) {
-                Some(Marks::Udp(marks)) => marks.is_over(number, socket, came, IN_QUEUE),
+                Some(Marks::Udp(marks)) => marks.is_over(number, socket, came, SURELY_QUEUED),
                 _ => true,
             };
             if !is_over {
@@ -195,7 +185,7 @@ impl Conversations {
 
     /// A socket's queue is empty: what it reads later came later, and was reported.
     fn is_empty(&mut self, socket: SocketId, at: Nanos, coverage: &Coverage) {
-        if at <= coverage.certain() + EN_ROUTE {
+        if at <= coverage.certain() + LONGEST_WAY_TO_QUEUE {
             return;
         }
         if let Some(entry) = self.sockets.get_mut(socket) {
@@ -270,7 +260,7 @@ impl Conversations {
         let own = self.sockets.get_mut(socket)?.datagrams();
         let is_hopeless = all || !is_alone || own.complete != Some(reported);
         let oldest = own.unresolved.front()?;
-        if !is_hopeless && oldest.at + PATIENCE > now {
+        if !is_hopeless && oldest.at + LONGEST_WAIT_FOR_DATAGRAM > now {
             return None;
         }
         let given_up = own.unresolved.pop_front()?;
@@ -293,7 +283,7 @@ impl Conversations {
     ) -> Option<((Direction, u64), DatagramRead)> {
         let now = coverage.now();
         let own = self.unresolved_of(socket, coverage)?;
-        let ordered = |read: &&UnresolvedRead| all || read.at + ORDERED <= now;
+        let ordered = |read: &&UnresolvedRead| all || read.at + CPU_EVENT_DISORDER <= now;
         let (index, found) =
             own.unresolved.iter().take_while(ordered).enumerate().find_map(|(index, read)| {
                 let mut left = self.can_have_taken(own, socket, read);
@@ -313,7 +303,10 @@ impl Conversations {
     ) -> Option<((Direction, u64), DatagramRead)> {
         let now = coverage.now();
         let own = self.unresolved_of(socket, coverage)?;
-        let oldest = own.unresolved.front().filter(|oldest| all || oldest.at + PATIENCE <= now)?;
+        let oldest = own
+            .unresolved
+            .front()
+            .filter(|oldest| all || oldest.at + LONGEST_WAIT_FOR_DATAGRAM <= now)?;
         let mut others = own.unresolved.iter().take_while(|read| read.since == oldest.since);
         if oldest.since == Nanos(0) || others.any(|read| read.task.tid != oldest.task.tid) {
             return None;
@@ -348,7 +341,7 @@ impl Conversations {
                 Marks::Udp(marks) => {
                     marks.came_at(number).is_some_and(|came| came <= read.at)
                         && marks.can_be_read(number, socket, read.len)
-                        && !marks.was_in_queue(number, socket, read.since, EN_ROUTE)
+                        && !marks.was_in_queue(number, socket, read.since, LONGEST_WAY_TO_QUEUE)
                 }
                 Marks::Tcp(_) => false,
             })

@@ -34,7 +34,7 @@ impl Conversations {
         if self
             .flows
             .get(direction)
-            .is_some_and(|conversation| conversation.claim == Claim::Refused)
+            .is_some_and(|conversation| conversation.places.claim == Claim::Refused)
         {
             accounts.totals.anomalies.grow(1);
             return None;
@@ -56,10 +56,9 @@ impl Conversations {
         }
         let conversation = self.flows.get_mut(direction)?;
         let has_no_reads = self.config.packets_only || conversation.is_subflow;
-        let since = at - conversation.seen;
-        conversation.seen = conversation.seen.max(at);
+        let since = conversation.life.note_event(at);
         if tcp.flags & (tcp_flags::FIN | tcp_flags::RST) != 0 {
-            conversation.closed_by.get_or_insert(direction.side);
+            conversation.life.closed_by.get_or_insert(direction.side);
         }
         if tcp.flags & tcp_flags::RST != 0 {
             self.note_refused(direction);
@@ -83,14 +82,14 @@ impl Conversations {
         let flow = conversation.flow_mut(direction.side);
         let Some(range) = flow.payload_range(tcp, packet.payload_len) else {
             accounts.totals.anomalies.grow(1);
-            if flow.devices.counts(packet, false) {
+            if flow.packets.devices.counts(packet, false) {
                 conversation.ledger.packet(direction.side, packet, 0);
             }
             return None;
         };
         let repeated = mark(flow, packet, range, at);
         self.carried = (!range.is_empty()).then_some(FlowRange { flow: direction.id(), range });
-        let sent_here = flow.devices.is_sent_here();
+        let sent_here = flow.packets.devices.is_sent_here();
         if let Some(repeated) = repeated {
             conversation.ledger.packet(direction.side, packet, repeated);
         }
@@ -107,7 +106,7 @@ impl Conversations {
             self.note_control_frames(at, direction, &mut accounts.rows);
         }
         if has_no_reads && packet.hook == PacketHook::Rx {
-            self.came_in(at, direction);
+            self.read_arrived(at, direction);
         }
         if tcp.flags & tcp_flags::ACK != 0 {
             let is_bare = packet.payload_len == 0;
@@ -127,8 +126,7 @@ impl Conversations {
         let direction = self.tx_way(written.socket, &mut accounts.totals)?;
         self.note_processes(direction);
         let conversation = self.flows.get_mut(direction)?;
-        let since = at - conversation.seen;
-        conversation.seen = conversation.seen.max(at);
+        let since = conversation.life.note_event(at);
         let Some(start) = conversation.flow_mut(direction.side).unwrap.offset(written.start) else {
             accounts.totals.anomalies.grow(1);
             return None;
@@ -160,59 +158,60 @@ impl Conversations {
         };
         let control = std::mem::take(&mut conversation.control);
         if let Some(end) = control.asked {
-            let after_loss = conversation.flow(direction.back().side).came_late();
+            let after_loss = conversation.flow(direction.back().side).was_last_resent();
             let ask = control.ask;
             let free_since = conversation.flow(direction.back().side).last_arrived();
             let line = control.asked_line;
-            let before = conversation.flow(direction.side).request_on(line).copied();
+            let before = conversation.flow(direction.side).control().request_on(line).copied();
             let came =
                 |before: &Request| conversation.flow(direction.back().side).arrived(before.answer?);
             if let Some(before) = before
                 && let Some(came) = came(&before)
             {
-                conversation.flow_mut(direction.side).answer_came(&before, came.min(at));
+                let control = conversation.flow_mut(direction.side).control_mut();
+                control.note_arrived_answer(&before, came.min(at));
             }
             let seen = Request { at, end, line, free_since, ..Request::default() };
             let request = Request { after_loss, ask, ..seen };
-            conversation.flow_mut(direction.side).asks(request);
+            conversation.flow_mut(direction.side).control_mut().add_request(request);
         }
         if control.subscribes {
-            conversation.flow_mut(direction.side).subscribed = at;
+            conversation.flow_mut(direction.side).control_mut().subscribed = at;
         }
         // Who gets messages already is there, whatever else it subscribes to.
-        if control.set_up && conversation.flow(direction.back().side).messages == 0 {
-            conversation.flow_mut(direction.side).set_up = at;
+        if control.set_up && conversation.flow(direction.back().side).messages.count == 0 {
+            conversation.flow_mut(direction.side).control_mut().set_up = at;
         }
-        for room in control.rooms.into_iter().flatten() {
+        for found in control.acknowledgements.into_iter().flatten() {
             let back = conversation.flow(direction.back().side);
-            let had = room.message.and_then(|message| back.arrived(message));
-            let full = room.full_with.and_then(|end| back.sent_at(end));
+            let had = found.message.and_then(|message| back.arrived(message));
+            let full = found.full_with.and_then(|end| back.sent_at(end));
             let flow = conversation.flow_mut(direction.side);
-            let answered = match had.zip(flow.sent_at(room.end)) {
+            let answered = match had.zip(flow.sent_at(found.end)) {
                 Some((had, sent)) => Answered::Within(had, sent),
                 None => Answered::By(at),
             };
-            let mut rooms = flow.rooms.take().unwrap_or_default();
-            let acknowledgement = Acknowledgement { at, end: room.end, full, answered };
-            rooms.acknowledged(room.line, &acknowledgement, room.makes_room, |end| {
+            let mut permits = flow.control_mut().permits.take().unwrap_or_default();
+            let acknowledgement = Acknowledgement { at, end: found.end, full, answered };
+            permits.acknowledged(found.line, &acknowledgement, found.permits_more, |end| {
                 flow.arrived(end)
             });
-            flow.rooms = Some(rooms);
+            flow.control_mut().permits = Some(permits);
         }
         if let Some(throttle) = control.throttle {
             let client = conversation.flow_mut(direction.back().side);
-            client.throttles.get_or_insert_default().tell(at, throttle);
+            client.reader_pauses.throttles.get_or_insert_default().tell(at, throttle);
         }
         for side in [Side::A, Side::B] {
             if control.unsubscribes[side as usize] {
-                conversation.flow_mut(side).unsubscribed = Some(at);
+                conversation.flow_mut(side).control_mut().unsubscribed = Some(at);
             }
         }
         if control.answers {
-            conversation.flow_mut(direction.back().side).request_is_answered();
+            conversation.flow_mut(direction.back().side).control_mut().note_answered();
         }
         if control.committed {
-            conversation.flow_mut(direction.back().side).answered_at_commit();
+            conversation.flow_mut(direction.back().side).control_mut().note_awaited_commit();
         }
         if control.upkeep
             && let Some((row, _)) = conversation.row
@@ -234,10 +233,10 @@ impl Conversations {
         });
         if let Some(conversation) = self.flows.get_mut(direction) {
             let flow = conversation.flow_mut(direction.side);
-            if flow.isn.is_none() {
+            if flow.start.isn.is_none() {
                 flow.open(tcp.seq);
             }
-            conversation.opened.get_or_insert(at);
+            conversation.life.opened.get_or_insert(at);
             let is_reply = tcp.flags & tcp_flags::ACK != 0;
             conversation.server =
                 Some(if is_reply { direction.side } else { direction.back().side });
@@ -263,12 +262,12 @@ impl Conversations {
             return;
         };
         if tcp.flags & tcp_flags::RST == 0 {
-            flow.has_window(tcp.window > 0, at);
+            flow.reader_pauses.note_window(tcp.window > 0, at);
         }
-        flow.seen_by(hook).acknowledged(upto);
+        flow.packets.seen_by(hook).acknowledged(upto);
         // Where the sockets' own numbers are known, a packet's claim proves nothing.
         if packets_only {
-            flow.proven(upto);
+            flow.packets.prove_passed(upto);
         }
         if hook == PacketHook::Rx
             && let Marks::Tcp(marks) = &mut flow.marks
@@ -285,8 +284,8 @@ impl Conversations {
         }
     }
 
-    /// Takes bytes that came in, in order, as read, where no reads are seen.
-    fn came_in(&mut self, at: Nanos, direction: Direction) {
+    /// Takes bytes that arrived, in order, as read, where no reads are seen.
+    fn read_arrived(&mut self, at: Nanos, direction: Direction) {
         if let Some(flow) = self.flows.flow_mut(direction)
             && let Some(next) = flow.bytes.next()
             && let Marks::Tcp(marks) = &mut flow.marks
@@ -323,9 +322,9 @@ fn count_unread(
 
 /// Marks a TCP packet. `Some` with the bytes that were sent before, if it is to be counted here.
 fn mark(flow: &mut Flow, packet: &Packet<'_>, range: ByteRange, at: Nanos) -> Option<u64> {
-    flow.seen_by(packet.hook).packet(range);
-    let is_new = flow.carried.is_beyond(range);
-    let counts = flow.devices.counts(packet, is_new);
+    flow.packets.seen_by(packet.hook).packet(range);
+    let is_new = flow.packets.carried.is_beyond(range);
+    let counts = flow.packets.devices.counts(packet, is_new);
     let Marks::Tcp(marks) = &mut flow.marks else {
         return None;
     };
@@ -339,5 +338,5 @@ fn mark(flow: &mut Flow, packet: &Packet<'_>, range: ByteRange, at: Nanos) -> Op
     {
         flow.sender.get_or_insert(socket);
     }
-    counts.then(|| flow.carried.add(range))
+    counts.then(|| flow.packets.carried.add(range))
 }

@@ -31,13 +31,13 @@ impl Conversations {
         let direction =
             known.map_or(direction, |known| self.same_datagram(packet, known, direction, messages));
         let conversation = self.flows.get_mut(direction)?;
-        conversation.seen = conversation.seen.max(at);
+        conversation.life.note_event(at);
         if matches!(conversation.state, State::Ignored) {
             conversation.count_datagram(direction.side, packet, at);
             return None;
         }
         let flow = conversation.flow_mut(direction.side);
-        let is_sent_here = flow.devices.is_sent_here();
+        let is_sent_here = flow.packets.devices.is_sent_here();
         let Marks::Udp(marks) = &mut flow.marks else {
             return None;
         };
@@ -46,7 +46,7 @@ impl Conversations {
             number
         } else {
             let (number, range) = marks.add(packet, at, known);
-            flow.devices.counts(packet, packet.hook == PacketHook::Xmit);
+            flow.packets.devices.counts(packet, packet.hook == PacketHook::Xmit);
             conversation.ledger.packet(direction.side, packet, 0);
             conversation.unread.count(direction.side, u64::from(packet.payload_len), at);
             conversation.datagram_packet(direction.side, range, packet, &mut self.found);
@@ -57,10 +57,10 @@ impl Conversations {
         self.carries(direction, number);
         // Only loopback counts no link header.
         if packet.hook == PacketHook::Xmit && packet.link_header == 0 {
-            self.comes_in(packet, direction, number);
+            self.add_to_inbox(packet, direction, number);
         }
         match (packet.hook, packet.socket) {
-            (PacketHook::Rx, _) => self.comes_in(packet, direction, number),
+            (PacketHook::Rx, _) => self.add_to_inbox(packet, direction, number),
             (PacketHook::Xmit, Some(socket))
                 if same.is_none() || self.leaves_now(at, direction, number) =>
             {
@@ -86,7 +86,7 @@ impl Conversations {
         if flow.receiver.is_some_and(|receiver| self.sockets.is_muted(receiver, at)) {
             return;
         }
-        let is_sent_here = flow.devices.is_sent_here();
+        let is_sent_here = flow.packets.devices.is_sent_here();
         let Marks::Udp(marks) = &mut flow.marks else { return };
         let same = known.filter(|&(of, _)| of == direction);
         let number = if let Some(number) = again(marks, same, packet, at, is_sent_here) {
@@ -97,7 +97,7 @@ impl Conversations {
             number
         };
         if packet.hook == PacketHook::Rx || packet.link_header == 0 {
-            self.comes_in(packet, direction, number);
+            self.add_to_inbox(packet, direction, number);
         }
     }
 
@@ -130,7 +130,7 @@ impl Conversations {
     ) -> Option<Direction> {
         let direction = self.flows.find(packet.flow)?;
         let conversation = self.flows.get_mut(direction)?;
-        conversation.seen = conversation.seen.max(at);
+        conversation.life.note_event(at);
         if matches!(conversation.state, State::Ignored) {
             conversation.count_datagram(direction.side, packet, at);
             return None;
@@ -141,7 +141,7 @@ impl Conversations {
         };
         let number = known.filter(|&(of, _)| of == direction).map(|(_, number)| number);
         let Some(number) = number.filter(|&number| marks.get(number).is_some()) else {
-            if flow.devices.counts(packet, false) {
+            if flow.packets.devices.counts(packet, false) {
                 conversation.ledger.packet(direction.side, packet, 0);
             }
             return None;
@@ -151,7 +151,7 @@ impl Conversations {
             conversation.datagram_packet(direction.side, range, packet, &mut self.found);
         }
         if packet.hook == PacketHook::Rx {
-            self.comes_in(packet, direction, number);
+            self.add_to_inbox(packet, direction, number);
         }
         self.activate(direction);
         Some(direction)

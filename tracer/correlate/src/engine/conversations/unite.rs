@@ -20,10 +20,10 @@ impl Conversations {
         let Some(conversation) = self.flows.get_mut(direction) else {
             return direction;
         };
-        if conversation.compared >= COMPARED {
+        if conversation.places.compared >= COMPARED {
             return direction;
         }
-        conversation.compared.grow(1);
+        conversation.places.compared.grow(1);
         let seen = self.recent_packets.see(at, packet, tcp, direction);
         match self.socket_of(packet, direction).or(seen) {
             Some((before, key)) if self.flows.get(before).is_some() => {
@@ -61,10 +61,10 @@ impl Conversations {
         let Some(conversation) = self.flows.get_mut(direction).filter(|_| goes_on) else {
             return direction;
         };
-        if conversation.compared >= COMPARED {
+        if conversation.places.compared >= COMPARED {
             return direction;
         }
-        conversation.compared.grow(1);
+        conversation.places.compared.grow(1);
         self.unite((before, key), (direction, packet.flow), messages)
     }
 
@@ -97,22 +97,25 @@ impl Conversations {
             return second.0;
         };
         conversation.absorb(keep.side, &mut other, gone.side);
-        let known = conversation.translation();
+        let known = conversation.translation_mut();
         known.ends[keep.side as usize] = first.1.src;
         known.ends[keep.back().side as usize] = second.1.dst;
         (conversation.row, conversation.ends) = (None, None);
         for direction in [keep, keep.back()] {
-            let legs =
-                self.flows.flow(direction).map(|flow| flow.pending.clone()).unwrap_or_default();
+            let legs = self
+                .flows
+                .flow(direction)
+                .map(|flow| flow.messages.pending.clone())
+                .unwrap_or_default();
             if let Some(ends) = self.ends_of(direction) {
                 for leg in legs {
-                    messages.goes(leg, direction, &ends);
+                    messages.change_direction(leg, direction, &ends);
                 }
             }
         }
         let theirs = other.flow(gone.side).key;
         self.flows.add_alias(theirs, keep);
-        for &key in other.aliases() {
+        for &key in other.places.aliases() {
             let side = if gone.side == wirelap_protocols::Side::A { keep } else { keep.back() };
             self.flows.add_alias(key, side);
         }

@@ -4,13 +4,11 @@ use super::Conversations;
 use crate::bytes::{UnknownKey, UnknownTraffic};
 use crate::flow::{Conversation, State};
 use crate::ids::{Direction, normal};
+use crate::limits::network::MIN_UNRECOGNISED_BYTES;
 use crate::marks::{Marks, Stuck};
 use crate::rows::{Rows, Server};
 use wirelap_events::{GroupId, SocketId, Transport};
 use wirelap_protocols::Side;
-
-/// Fewer bytes may be a connection's keep-alives, which alone do not tell a protocol.
-const LEAST_UNRECOGNISED: u64 = 1024;
 
 impl Conversations {
     /// The open sockets of the TCP conversations whose bytes are only counted, and that have carried at least so many.
@@ -51,7 +49,7 @@ impl Conversations {
     pub fn unrecognised_of(&self, direction: Direction, rows: &Rows) -> Option<(GroupId, u64)> {
         let conversation = self.flows.get(direction)?;
         let bytes = conversation.unread.total();
-        if bytes < LEAST_UNRECOGNISED
+        if bytes < MIN_UNRECOGNISED_BYTES
             || conversation.row.is_some()
             || matches!(conversation.state, State::Decoding(..))
             || conversation.foreign_name().is_some()
@@ -77,7 +75,7 @@ impl Conversations {
     /// The directions on which bytes do not arrive, with the rows that they are of.
     pub fn stuck(&self, rows: &Rows) -> Vec<(GroupId, Direction, Stuck)> {
         let stuck = self.stuck.iter().filter_map(|&direction| {
-            let conversation = self.flows.get(direction).filter(|one| !one.closed)?;
+            let conversation = self.flows.get(direction).filter(|one| !one.life.is_closed)?;
             let Marks::Tcp(marks) = &conversation.flow(direction.side).marks else { return None };
             let own = conversation.row.map(|(row, _)| row);
             let row = own.or_else(|| self.row_at_server(direction, rows))?;
@@ -107,7 +105,7 @@ impl Conversations {
             clients: process(down.back()).into_iter().collect(),
             ends: ends.collect(),
             not_read: None,
-            joined_late: conversation.flows.iter().all(|flow| flow.isn.is_none()),
+            joined_late: conversation.flows.iter().all(|flow| flow.start.isn.is_none()),
             connections: 1,
             bytes_to_server: to_server,
             bytes_from_server: from_server,

@@ -56,7 +56,7 @@ impl Correlator {
     /// The middleware and the broker of a row's messages, as they are called in a snapshot.
     pub fn row_name(&self, group: GroupId) -> Option<(&str, Option<String>)> {
         let row = self.accounts.rows.get(group)?;
-        Some((&row.middleware, broker_of(row, self.conversations.sockets())))
+        Some((&row.name.middleware, broker_of(row, self.conversations.sockets())))
     }
 
     /// A process's name, if one of its sockets or threads told it.

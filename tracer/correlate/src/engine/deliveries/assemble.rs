@@ -3,8 +3,7 @@
 use super::super::sink::DeliverySink;
 use super::datagrams::{arrival, datagram, led, udp_marks};
 use super::{Context, Deliveries};
-use crate::breakdown::ReaderGroup;
-use crate::flow::{FlowTable, Found, FoundPlace, TopicHash, identity_of};
+use crate::flow::{FlowTable, Found, identity_of};
 use crate::ids::{AssemblyId, Direction, LegKey};
 use crate::join::{Assembly, Carrier, Last, leg};
 use crate::marks::{Marks, Path, ReadBy, begin_and_end};
@@ -39,8 +38,8 @@ impl Deliveries {
             if let Some(sending) = marks.get(number).and_then(|datagram| datagram.sending) {
                 self.assemblies.sent(id, (direction, number), sending, c.host.threads());
             }
-            if flow.assembling.back() != Some(&id) {
-                flow.assembling.push_back(id);
+            if flow.messages.assembling.back() != Some(&id) {
+                flow.messages.assembling.push_back(id);
             }
         }
         c.conversations.found_mut().fragments = carried;
@@ -155,7 +154,7 @@ impl Deliveries {
     }
 
     /// Hands out the deliveries that end with these legs.
-    #[expect(clippy::vec_box, reason = "legs are large, and their room is kept")]
+    #[expect(clippy::vec_box, reason = "legs are large, and their boxes are used again")]
     fn hand_out_copies(
         &mut self,
         id: AssemblyId,
@@ -186,7 +185,7 @@ impl Deliveries {
     }
 
     /// A leg for each reader that has the message and was not told of.
-    #[expect(clippy::vec_box, reason = "legs are large, and their room is kept")]
+    #[expect(clippy::vec_box, reason = "legs are large, and their boxes are used again")]
     fn legs_of(&mut self, id: AssemblyId, key: LegKey, c: &mut Context<'_>) -> Vec<Box<Leg>> {
         let mut legs = Vec::new();
         let own = self.assemblies.get(id).and_then(|assembly| own_reader(assembly, c));
@@ -231,7 +230,7 @@ impl Deliveries {
             legs.push(leg);
         }
         for (lost, there) in missing {
-            self.assemblies.was_missing(id, lost, there);
+            self.assemblies.note_missing(id, lost, there);
         }
         legs
     }
@@ -293,37 +292,9 @@ impl Deliveries {
         let (direction, began, message) = (assembly.direction, assembly.began, assembly.message);
         let payload_len = assembly.payload_len;
         let extent = self.extent_of(id, c.conversations.flows())?;
-        self.take_message(
-            began,
-            direction,
-            &Found {
-                side: direction.side,
-                extent,
-                identity: identity_of(message),
-                content: None,
-                stamp: None,
-                payload_len,
-                duplicate: false,
-                retained: false,
-                passed_on: false,
-                has_expired: false,
-                shared: false,
-                line: 0,
-                subscription: 0,
-                taken_over: None,
-                nameless: false,
-                framed: false,
-                topic: None,
-                group: ReaderGroup::Unknown,
-                topic_hash: TopicHash::default(),
-                subject: 0,
-                wire_payload: payload_len,
-                usable_at: None,
-                assembly: Some(message),
-                place: FoundPlace::Unknown,
-            },
-            c,
-        );
+        let identity = identity_of(message);
+        let found = Found::new(direction.side, extent, identity, payload_len);
+        self.take_message(began, direction, &Found { assembly: Some(message), ..found }, c);
         self.assemblies.get(id)?.leg
     }
 
@@ -348,7 +319,7 @@ impl Deliveries {
     }
 
     /// Legs to all but the first reader of a message that packets show on its way to a group. Who got it they do not show.
-    #[expect(clippy::vec_box, reason = "legs are large, and their room is kept")]
+    #[expect(clippy::vec_box, reason = "legs are large, and their boxes are used again")]
     fn legs_to_group(&mut self, id: AssemblyId, key: LegKey, c: &mut Context<'_>) -> Vec<Box<Leg>> {
         let mut legs = Vec::new();
         let Some(assembly) = self.assemblies.get(id) else { return legs };
@@ -368,7 +339,7 @@ impl Deliveries {
             legs.push(leg);
         }
         if let Some(row) = row.and_then(|row| c.accounts.rows.get_mut(row)) {
-            row.to_remote.grow(readers.into());
+            row.uncertain.to_unseen_readers.grow(readers.into());
         }
         legs
     }

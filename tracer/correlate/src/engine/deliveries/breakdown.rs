@@ -71,7 +71,7 @@ impl Context<'_> {
                 return false;
             };
             // Who publishes itself may not want its own messages.
-            let publishes = conversation.flow(pair.direction.back().side).messages > 0;
+            let publishes = conversation.flow(pair.direction.back().side).messages.count > 0;
             let is_told = |protocol: &dyn Protocol| {
                 protocol.hears_unsubscriptions() && !protocol.keeps_messages()
             };
@@ -86,7 +86,7 @@ impl Context<'_> {
         let (conversations, clients) = (&*self.conversations, &self.accounts.clients);
         self.accounts.behind.note_gone(&self.accounts.lag, |behind| {
             let conversation = conversations.flows().get(behind.direction);
-            if conversation.is_some_and(|conversation| !conversation.closed) {
+            if conversation.is_some_and(|conversation| !conversation.life.is_closed) {
                 return None;
             }
             conversations.closing_of((behind.direction, behind.pid))

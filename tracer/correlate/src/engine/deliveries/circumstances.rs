@@ -32,10 +32,10 @@ impl Deliveries {
         leg.circumstances.has_expired = permissions.has_expired;
         leg.circumstances.start_up = state.start_up && permissions.ready.is_none();
         leg.circumstances.release = permissions.release;
-        if let Some((line, room)) = permissions.room {
-            let rooms = back.rooms.as_ref();
-            leg.circumstances.credit = rooms.map(|rooms| {
-                rooms.credit(line, (had.unwrap_or(room), room), |end| back.arrived(end))
+        if let Some((line, permitted)) = permissions.permit {
+            let permits = back.control().permits.as_ref();
+            leg.circumstances.credit = permits.map(|permits| {
+                permits.credit(line, (had.unwrap_or(permitted), permitted), |end| back.arrived(end))
             });
         }
         if let Some((missing, bytes)) = missing_before([flow, back], had, leg) {
@@ -52,7 +52,7 @@ impl Deliveries {
             if let Some(asked) = permissions.asked {
                 let free = leg.circumstances.free_since.unwrap_or(asked).min(asked);
                 leg.circumstances.between_requests =
-                    (free - had) - back.unanswered(had, free, asked);
+                    (free - had) - back.control().unanswered_time(had, free, asked);
             }
             leg.circumstances.held_before = held_before(flow, before, had);
             leg.circumstances.requests_unread = unread(back, had, leg);
@@ -81,7 +81,7 @@ impl Deliveries {
 
 /// Sets the circumstances of a leg's request, which its receiver made at `asked` in this flow.
 fn requested(flow: &Flow, asked: Nanos, seen: &mut Circumstances) {
-    let request = flow.request_at(asked);
+    let request = flow.control().request_at(asked);
     seen.requested = Some(asked);
     let read = request.and_then(|request| request.read);
     seen.request_read = read.map(|(at, _)| at);
@@ -143,14 +143,14 @@ fn queues_of(
 
 /// For how long the receiver of a leg, a server, did not read its sender while the message was on its way in this flow.
 fn throttled(flow: &Flow, leg: &Leg) -> Option<Nanos> {
-    let throttles = flow.throttles.as_ref()?;
+    let throttles = flow.reader_pauses.throttles.as_ref()?;
     let (_, from) = leg.times.seen().next()?;
     Some(throttles.within(from, leg.times.get(Stage::Read)?))
 }
 
 /// The last interval in which a server did not read this flow while it `had` the message of a leg that it sends.
 fn unread(flow: &Flow, had: Nanos, leg: &Leg) -> Option<(Nanos, Nanos)> {
-    flow.throttles.as_ref()?.last_within(had, leg.times.get(Stage::Send)?)
+    flow.reader_pauses.throttles.as_ref()?.last_within(had, leg.times.get(Stage::Send)?)
 }
 
 /// The bytes that the sender of a leg of this flow had written on the connection before, and had in its socket after it `had`

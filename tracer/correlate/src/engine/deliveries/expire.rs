@@ -2,9 +2,9 @@
 
 use super::super::accounts::Accounts;
 use super::super::sink::DeliverySink;
-use super::overdue::LATE;
 use super::{Context, Deliveries};
 use crate::join::{GivenUp, Leftover, Message, Messages};
+use crate::limits::deliveries::LONGEST_USUAL_WAY;
 use crate::rows::{Rows, nothing};
 use crate::stats::Pauses;
 use wirelap_events::{MAX_LEGS, Saturate};
@@ -14,11 +14,11 @@ impl Deliveries {
     pub fn expire(&mut self, all: bool, out: &mut dyn DeliverySink, c: &mut Context<'_>) {
         let next = |messages: &mut Messages, c: &Context<'_>| {
             let is_awaited = |message: &Message| {
-                let topic = (c.accounts.rows.root(message.row), message.subject);
+                let topic = (c.accounts.rows.root(message.facts.row), message.facts.subject);
                 let is_awaited = |number| c.accounts.lag.is_awaited(topic, number);
                 message.number.is_some_and(is_awaited) && !c.coverage.pauses().has_cut(message.at)
             };
-            if all { messages.least() } else { messages.expired(c.coverage.now(), is_awaited) }
+            if all { messages.least() } else { messages.next_expired(c.coverage.now(), is_awaited) }
         };
         while let Some(index) = next(&mut self.messages, c) {
             let index = if !all && self.messages.is_retainable(index) {
@@ -28,7 +28,8 @@ impl Deliveries {
             } else {
                 index
             };
-            let row = self.messages.message(index).map(|message| c.accounts.rows.root(message.row));
+            let row =
+                self.messages.message(index).map(|message| c.accounts.rows.root(message.facts.row));
             if row.is_some_and(|row| out.takes_given_up(row)) {
                 self.tell_given_up(index, all, out, &c.accounts.rows);
             }
@@ -43,8 +44,8 @@ impl Deliveries {
     /// Keeps a message for who reads its server's log later. Until then nobody got it, unless somebody did.
     fn retain(&mut self, index: usize, c: &mut Context<'_>) {
         let Some(message) = self.messages.message(index) else { return };
-        let (row, subject, at) = (message.row, message.subject, message.at);
-        let (payload_len, is_warmup) = (message.payload_len, message.is_warmup());
+        let (row, subject, at) = (message.facts.row, message.facts.subject, message.at);
+        let (payload_len, is_warmup) = (message.facts.payload_len, message.facts.is_warmup());
         let swallowed = u64::from(self.messages.is_undelivered(index) && !is_warmup);
         let left = Leftover { swallowed, ..Leftover::default() };
         let gone = GivenUp { row, subject, at, payload_len, was_open: false, left };
@@ -82,14 +83,14 @@ impl Deliveries {
     /// Adds the deliveries of a message that were not followed to the rows that the user asked for.
     fn note_unfollowed(&self, index: usize, accounts: &mut Accounts) {
         let Some(message) = self.messages.message(index) else { return };
-        if message.is_warmup() || message.is_retained {
+        if message.facts.is_warmup() || message.is_retained {
             return;
         }
         for leg in self.messages.left_of(index).filter(|&leg| self.messages.was_delivered(leg)) {
             if let Some(leg) = self.messages.leg_at(leg) {
-                let of = (message.row, message.topic);
+                let of = (message.facts.row, message.facts.topic);
                 let between = (leg.direction, &*leg.ends);
-                accounts.note_unfollowed(of, between, leg.group, message.payload_len);
+                accounts.note_unfollowed(of, between, leg.reader.group, message.facts.payload_len);
             }
         }
     }
@@ -130,7 +131,7 @@ fn count_lost(gone: &GivenUp, at_end: bool, c: &mut Context<'_>) -> bool {
     }
     let reader = row.readers.before(gone.subject, gone.at);
     // What is still under way at the end is not lost, unless nobody is there any more.
-    let is_lost = !at_end || gone.at + LATE <= c.coverage.now();
+    let is_lost = !at_end || gone.at + LONGEST_USUAL_WAY <= c.coverage.now();
     match reader.filter(|_| is_lost).and_then(|reader| c.conversations.departure(reader)) {
         Some(departure) => losses.abandon(gone.left.swallowed, departure),
         None => losses.unmatched.grow(if at_end { 0 } else { gone.left.swallowed }),

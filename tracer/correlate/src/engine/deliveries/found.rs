@@ -5,7 +5,7 @@ use super::new_leg::new_leg;
 use super::settle::uncount;
 use super::{Context, Deliveries};
 use crate::bytes::Part;
-use crate::flow::{FlowTable, Found, PendingRelease, Unheard};
+use crate::flow::{Flow, FlowTable, Found, PendingRelease, RowNotes};
 use crate::ids::{Direction, LegKey};
 use crate::join::{Joined, NewLeg, Receiver, TakesAll};
 use crate::lag::{Pair, PairKey};
@@ -28,7 +28,7 @@ impl Deliveries {
         self.note_subscribers(at, direction, c);
         self.note_missed(at, direction, c);
         note_unread(direction, c);
-        note_readers_own(direction, c);
+        note_row_facts(direction, c);
         note_released(direction, self.config.packets_only, c);
         note_subscriptions(at, direction, c);
         self.note_exchanges(at, direction, c);
@@ -45,7 +45,7 @@ impl Deliveries {
         }
         for direction in [direction, direction.back()] {
             let flow = c.conversations.flows().flow(direction);
-            if flow.is_some_and(|flow| flow.subscribed == at)
+            if flow.is_some_and(|flow| flow.control().subscribed == at)
                 && let Some(node) = c.conversations.node(direction.back())
             {
                 self.messages.note_subscriber(&node);
@@ -73,7 +73,7 @@ impl Deliveries {
     fn note_missed(&mut self, at: Nanos, direction: Direction, c: &mut Context<'_>) {
         let found = c.conversations.found_mut();
         let (missed, unknown) =
-            (std::mem::take(&mut found.missed), std::mem::take(&mut found.unknown));
+            (std::mem::take(&mut found.gaps.missed), std::mem::take(&mut found.gaps.unknown));
         if (missed, unknown) == ([false; 2], [false; 2]) {
             return;
         }
@@ -85,9 +85,9 @@ impl Deliveries {
             }
             let Some(node) = c.conversations.node(receiver) else { continue };
             if missed {
-                self.messages.missed(Receiver::at(&node), at);
+                self.messages.note_missed(Receiver::at(&node), at);
             } else {
-                self.messages.got_unknown(Receiver::at(&node), at);
+                self.messages.note_unknown(Receiver::at(&node), at);
             }
         }
     }
@@ -98,7 +98,8 @@ impl Deliveries {
             return;
         };
         let flow = flows.flow(before.direction);
-        if let Some(release) = flow.and_then(|flow| flow.release_for(before.own().start)) {
+        if let Some(release) = flow.and_then(|flow| flow.control().release_for(before.own().start))
+        {
             self.messages.release(key, release);
         }
     }
@@ -129,19 +130,22 @@ impl Deliveries {
             && let Some(flow) = c.conversations.flows_mut().flow_mut(direction)
             && let Some(trips) = &mut flow.round_trips
         {
-            trips.warms_up(found.extent.end);
+            trips.mark_warm_up(found.extent.end);
         }
         let Some(ends) = c.conversations.ends_of(direction) else { return };
         let Some(mut new) = new_leg(at, direction, found, row, ends, c) else {
             return;
         };
-        let way: PairKey = (new.way().id(), new.subject);
+        let way: PairKey = (new.way().id(), new.message.subject);
         note_answer_end(&new, c.conversations.flows_mut());
-        if found.framed && found.stamp.is_none() && new.topology != MessageRouting::PeerToPeer {
+        if found.framed
+            && found.stamp.is_none()
+            && new.message.topology != MessageRouting::PeerToPeer
+        {
             count_unknown(&new, c.may_be_cut(row, at), c);
             return;
         }
-        self.messages.identify(&mut new, &|| takes_all(way, c));
+        self.messages.settle_identity(&mut new, &|| takes_all(way, c));
         if let Some(count) = self.left_out(found, &new, c.conversations.flows()) {
             if let Some(row) = c.accounts.rows.get_mut(row) {
                 count(&mut row.counts).grow(1);
@@ -150,15 +154,15 @@ impl Deliveries {
         }
         let flows = c.conversations.flows();
         // Between two alone, nobody passes it on.
-        let may_go_on = new.topology != MessageRouting::PeerToPeer;
+        let may_go_on = new.message.topology != MessageRouting::PeerToPeer;
         let read = || flows.flow(direction)?.marks.read_at(found.extent);
         let read = if may_go_on { read() } else { None };
         if self.messages.is_past(&new, read) {
-            if new.topology == MessageRouting::Brokered && new.is_handed_on() {
+            if new.message.topology == MessageRouting::Brokered && new.is_handed_on() {
                 return;
             }
             if !is_warmup {
-                c.note_sent(direction, row, new.topic, true);
+                c.note_sent(direction, row, new.message.topic, true);
             }
             if let Some(row) = c.accounts.rows.get_mut(row) {
                 row.counts.of_sent(is_warmup).grow(1);
@@ -177,9 +181,7 @@ impl Deliveries {
         if !self.is_assembled(at, direction, found.assembly, key)
             && let Some(flow) = c.conversations.flows_mut().flow_mut(direction)
         {
-            flow.pending.push_back(key);
-            flow.messages.grow(1);
-            flow.first_message.get_or_insert(at);
+            flow.messages.add(key, at);
         }
         let was_sent = found.assembly.is_some_and(|name| self.assemblies.was_sent(direction, name));
         self.note_place(found, key, c.conversations.flows_mut());
@@ -189,12 +191,12 @@ impl Deliveries {
         self.note_answer(&new, key, c.conversations.flows_mut());
         self.note_release(key, c.conversations.flows());
         if joined == Joined::New && !was_sent && !found.duplicate && !is_warmup {
-            c.note_sent(direction, row, new.topic, true);
+            c.note_sent(direction, row, new.message.topic, true);
         }
         if let Some((row, stamp)) = self.messages.take_merged() {
             uncount(row, stamp, &mut c.accounts.rows);
             if !stamp.is_some_and(|stamp| stamp.warmup) {
-                c.note_sent(direction, row, new.topic, false);
+                c.note_sent(direction, row, new.message.topic, false);
             }
         }
         let read_late = self.messages.take_read_late();
@@ -202,13 +204,15 @@ impl Deliveries {
             return;
         };
         row.evidence.losses.unmatched.shrink(read_late);
-        let is_from_log = new.is_logged && joined == Joined::Orphan;
-        row.read_from_log.grow(u64::from(is_from_log));
+        let is_from_log = new.message.is_logged && joined == Joined::Orphan;
+        row.noted.read_from_log.grow(u64::from(is_from_log));
         let starts = matches!(joined, Joined::New | Joined::Orphan);
         let is_nameless = found.nameless || (found.duplicate && is_unknown(found, &new));
-        row.nameless.grow(u64::from(is_nameless && starts && self.messages.is_passed_on(&new)));
-        row.shared.grow(u64::from(found.shared && starts));
-        row.framed.grow(u64::from(found.framed));
+        row.uncertain
+            .nameless
+            .grow(u64::from(is_nameless && starts && self.messages.is_passed_on(&new)));
+        row.noted.shared.grow(u64::from(found.shared && starts));
+        row.noted.framed.grow(u64::from(found.framed));
         // A new one that was sent before is to somebody else, who joined late.
         if joined != Joined::New || !was_sent {
             count_joined(found, joined, row);
@@ -231,13 +235,14 @@ impl Deliveries {
 
     /// Notes when the messages were there that a request is answered with.
     fn note_answer(&self, new: &NewLeg, key: LegKey, flows: &mut FlowTable) {
-        let Some(asked) = new.asked else { return };
+        let Some(asked) = new.permissions.asked else { return };
         let Some(before) = self.messages.path(key.0).nth(1) else {
             return;
         };
         let read = had_since(before, flows);
-        if let (Some(read), Some(flow)) = (read, flows.flow_mut(new.direction.back())) {
-            flow.answered_with(asked, read);
+        let flow = flows.flow_mut(new.direction.back());
+        if let (Some(read), Some(control)) = (read, flow.and_then(Flow::known_control_mut)) {
+            control.note_answer_source(asked, read);
         }
     }
 
@@ -251,9 +256,7 @@ impl Deliveries {
         if let Some((direction, at)) = before
             && let Some(flow) = flows.flow_mut(direction)
         {
-            flow.forwarded.grow(1);
-            flow.forwarded_to = flow.forwarded_to.max(at);
-            flow.forwarded_by = by;
+            flow.messages.note_forwarded(at, by);
         }
     }
 
@@ -289,19 +292,19 @@ impl Deliveries {
         flows: &FlowTable,
     ) -> Option<fn(&mut Counts) -> &mut u64> {
         // Where a server may be in between, only it says so.
-        let is_stored = is_from_broker(new) || new.topology == MessageRouting::Either;
+        let is_stored = is_from_broker(new) || new.message.topology == MessageRouting::Either;
         if found.retained && is_stored {
             return Some(|counts| &mut counts.retained);
         }
         let is_over = |direction: Direction| {
             let conversation = flows.get(direction);
-            conversation.is_none_or(|one| one.closed || one.closed_by.is_some())
+            conversation.is_none_or(|one| one.life.is_closed || one.life.closed_by.is_some())
         };
-        let is_known = || self.messages.repeated(new.identity, new.way()).is_some();
+        let is_known = || self.messages.repeated(new.message.identity, new.way()).is_some();
         let is_said = || found.duplicate && !is_unknown(found, new);
         let is_again =
             || self.messages.is_sent_again(new, is_over).unwrap_or_else(is_said) && !is_known();
-        if !new.toward.is_server() && is_again() {
+        if !new.reader.toward.is_server() && is_again() {
             return Some(|counts| &mut counts.duplicates);
         }
         None
@@ -310,50 +313,45 @@ impl Deliveries {
 
 /// Takes in what is there and cannot be read.
 fn note_unread(direction: Direction, c: &mut Context<'_>) {
-    if c.conversations.found_mut().unread == [0; 2] {
+    if c.conversations.found_mut().gaps.unread == [0; 2] {
         return;
     }
-    let unread = std::mem::take(&mut c.conversations.found_mut().unread);
+    let unread = std::mem::take(&mut c.conversations.found_mut().gaps.unread);
     let Some(server) = c.conversations.flows().server(direction) else {
         return;
     };
     let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row)) else {
         return;
     };
-    row.unread[0].grow(unread[server.other() as usize]);
-    row.unread[1].grow(unread[server as usize]);
+    row.noted.unread[0].grow(unread[server.other() as usize]);
+    row.noted.unread[1].grow(unread[server as usize]);
 }
 
-/// Takes in what readers throw away, or may.
-fn note_readers_own(direction: Direction, c: &mut Context<'_>) {
-    let thrown_away = std::mem::take(&mut c.conversations.found_mut().thrown_away);
-    let read_twice = std::mem::take(&mut c.conversations.found_mut().read_twice);
-    let passed_over = std::mem::take(&mut c.conversations.found_mut().passed_over);
-    let unheard = std::mem::take(&mut c.conversations.found_mut().unheard);
-    let implementation = std::mem::take(&mut c.conversations.found_mut().implementation);
-    let unseen_parties = std::mem::take(&mut c.conversations.found_mut().unseen_parties);
+/// Takes in the facts of a row that frames have told.
+fn note_row_facts(direction: Direction, c: &mut Context<'_>) {
+    let notes = std::mem::take(&mut c.conversations.found_mut().notes);
+    if notes == RowNotes::default() {
+        return;
+    }
     let client = || {
         let side = c.conversations.flows().server(direction)?.other();
         c.conversations.sender_of(Direction { side, ..direction })
     };
-    let client = if passed_over == [0; 2] { None } else { client() };
-    if (thrown_away.max(read_twice) > 0
-        || passed_over != [0; 2]
-        || unheard != Unheard::default()
-        || implementation.is_some()
-        || unseen_parties.is_some())
-        && let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row))
-    {
-        let losses = &mut row.evidence.losses;
-        losses.thrown_away = losses.thrown_away.saturating_add(thrown_away);
-        losses.cut_short.grow(unheard.cut_short);
-        losses.pass_over(passed_over, client);
-        row.read_twice = row.read_twice.saturating_add(read_twice);
-        if let Some(name) = implementation {
-            row.implementation.note(name);
-        }
-        row.unseen_parties = unseen_parties.unwrap_or(row.unseen_parties);
-        row.unheard.add(unheard);
+    let client = if notes.passed_over == [0; 2] { None } else { client() };
+    let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row)) else {
+        return;
+    };
+    let losses = &mut row.evidence.losses;
+    losses.thrown_away.grow(notes.thrown_away);
+    losses.cut_short.grow(notes.uncertain.cut_short);
+    losses.pass_over(notes.passed_over, client);
+    if let Some(name) = notes.implementation {
+        row.implementation.note(name);
+    }
+    row.uncertain.add(notes.uncertain);
+    if let Some(parties) = notes.unseen_parties {
+        row.uncertain.unseen_pairs = parties.pairs;
+        row.uncertain.unannounced = parties.unannounced;
     }
 }
 
@@ -370,9 +368,9 @@ fn note_released(direction: Direction, packets_only: bool, c: &mut Context<'_>) 
             released.receipt.and_then(|end| flows.flow(direction.back())?.receipt(end, now));
         let release = PendingRelease { of: released, receipt, read: None };
         if let Some(flow) = c.conversations.flows_mut().flow_mut(direction) {
-            flow.lets_go(release);
+            flow.control_mut().add_release(release);
             if packets_only {
-                flow.read_up_to(released.end, now);
+                flow.note_read(released.end, now);
             }
         }
     }
@@ -388,7 +386,7 @@ fn note_asked_topics(direction: Direction, c: &mut Context<'_>) {
     for (side, topic, asks) in all.drain(..) {
         let direction = Direction { side, ..direction };
         if let Some(flow) = c.conversations.flows_mut().flow_mut(direction) {
-            flow.unasked_topics.get_or_insert_default().note(topic, asks);
+            flow.control_mut().unasked_topics.get_or_insert_default().note(topic, asks);
         }
     }
     c.conversations.found_mut().asked_topics = all;
@@ -403,7 +401,7 @@ fn note_subscriptions(at: Nanos, direction: Direction, c: &mut Context<'_>) {
     for one in found.drain(..) {
         let direction = Direction { side: one.side, ..direction };
         if let Some(flow) = c.conversations.flows_mut().flow_mut(direction) {
-            flow.subscriptions.get_or_insert_default().note(&one, at);
+            flow.control_mut().subscriptions.get_or_insert_default().note(&one, at);
         }
     }
     c.conversations.found_mut().subscriptions = found;
@@ -412,17 +410,22 @@ fn note_subscriptions(at: Nanos, direction: Direction, c: &mut Context<'_>) {
 /// A message whose content is not known passes a broker: it cannot be found again on its other leg. After a pause, its first packet
 /// may have been sent in that.
 fn count_unknown(new: &NewLeg, may_be_cut: bool, c: &mut Context<'_>) {
-    let Some(row) = c.accounts.rows.get_mut(new.row) else {
+    let Some(row) = c.accounts.rows.get_mut(new.message.row) else {
         return;
     };
     if !new.is_handed_on() {
         row.counts.sent.grow(1);
-        c.note_sent(new.direction, new.row, new.topic, true);
-    } else if !new.toward.is_server() {
+        c.note_sent(new.direction, new.message.row, new.message.topic, true);
+    } else if !new.reader.toward.is_server() {
         row.counts.delivered.grow(1);
         row.counts.of_unfollowed(may_be_cut).grow(1);
         let between = (new.direction, &*new.ends);
-        c.accounts.note_unfollowed((new.row, new.topic), between, new.group, new.payload_len);
+        c.accounts.note_unfollowed(
+            (new.message.row, new.message.topic),
+            between,
+            new.reader.group,
+            new.message.payload_len,
+        );
     }
 }
 
@@ -433,20 +436,21 @@ fn takes_all(way: PairKey, c: &Context<'_>) -> TakesAll {
 
 /// True if the topic of a message is a number of which it is not known what it stands for, and its content did not tell either.
 fn is_unknown(found: &Found, new: &NewLeg) -> bool {
-    let has_topic = new.content.is_none_or(|content| content.subject.is_some());
-    !has_topic && new.identity == found.identity
+    let has_topic = new.message.content.is_none_or(|content| content.subject.is_some());
+    !has_topic && new.message.identity == found.identity
 }
 
 fn is_from_broker(new: &NewLeg) -> bool {
-    new.topology == MessageRouting::Brokered && !new.toward.is_server()
+    new.message.topology == MessageRouting::Brokered && !new.reader.toward.is_server()
 }
 
 /// Notes where the answer to a request ends. What came to its sender before observation began, or between two windows, is one as well.
 fn note_answer_end(new: &NewLeg, flows: &mut FlowTable) {
-    if let Some(asked) = new.asked
-        && let Some(flow) = flows.flow_mut(new.direction.back())
+    if let Some(asked) = new.permissions.asked
+        && let Some(control) =
+            flows.flow_mut(new.direction.back()).and_then(Flow::known_control_mut)
     {
-        flow.answer_ends(asked, new.extent.end);
+        control.extend_answer(asked, new.extent.end);
     }
 }
 

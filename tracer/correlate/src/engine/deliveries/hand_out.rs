@@ -28,17 +28,18 @@ impl Deliveries {
         if c.accounts.rows.deferred().is_some() {
             return self.defer_ends(ends, c);
         }
-        let mut delivery = self.room.take().unwrap_or_else(|| Box::new(nothing()));
+        let mut delivery = self.scratch.take().unwrap_or_else(|| Box::new(nothing()));
         for end in ends.drain(..) {
             delivery.off_cpu.clear();
             if let Some(whole) = self.delivery(end, &mut delivery, &c.accounts.rows) {
                 self.note_reader(end, &mut c.accounts.rows);
-                let group = self.messages.path(end).next().map(|leg| leg.group).unwrap_or_default();
+                let group =
+                    self.messages.path(end).next().map(|leg| leg.reader.group).unwrap_or_default();
                 self.hand_out(&mut delivery, (whole, group), out, c);
-                self.messages.handed_out(end);
+                self.messages.note_handed_out(end);
             }
         }
-        self.room = Some(delivery);
+        self.scratch = Some(delivery);
     }
 
     /// Notes the deliveries that end with these legs, which are to be added to their rows elsewhere.
@@ -46,7 +47,7 @@ impl Deliveries {
         for end in ends.drain(..) {
             if self.defer_end(end, c).is_some() {
                 self.note_reader(end, &mut c.accounts.rows);
-                self.messages.handed_out(end);
+                self.messages.note_handed_out(end);
             }
         }
     }
@@ -54,7 +55,7 @@ impl Deliveries {
     fn defer_end(&self, end: usize, c: &mut Context<'_>) -> Option<()> {
         let path = self.listed_path(end);
         let message = self.messages.message(path.first()?.message)?;
-        let group = c.accounts.rows.root(message.row);
+        let group = c.accounts.rows.root(message.facts.row);
         let deferred = c.accounts.rows.deferred()?;
         let mut legs = 0_usize;
         for state in &path {
@@ -70,9 +71,9 @@ impl Deliveries {
         deferred.delivery(DeferredDelivery {
             message: message.id,
             group,
-            stamp: message.stamp,
-            payload_len: message.payload_len,
-            topic: message.topic,
+            stamp: message.facts.stamp,
+            payload_len: message.facts.payload_len,
+            topic: message.facts.topic,
             now: c.coverage.now(),
             is_whole: legs == path.len() && path.iter().all(|state| state.whole),
             legs,
@@ -87,9 +88,9 @@ impl Deliveries {
         if path.clone().any(|leg| leg.is_guessed)
             && let Some(leg) = self.messages.leg_at(end)
             && let Some(message) = self.messages.message(leg.message)
-            && let Some(row) = rows.get_mut(message.row)
+            && let Some(row) = rows.get_mut(message.facts.row)
         {
-            row.guessed.grow(1);
+            row.uncertain.guessed.grow(1);
         }
         let Some(last) =
             path.next().filter(|leg| leg.permissions().asked.is_none() && leg.parent().is_some())
@@ -100,8 +101,8 @@ impl Deliveries {
         let Some(message) = self.messages.message(message) else {
             return;
         };
-        let (subject, at) = (message.subject, message.at);
-        if let Some(row) = rows.get_mut(message.row) {
+        let (subject, at) = (message.facts.subject, message.at);
+        if let Some(row) = rows.get_mut(message.facts.row) {
             row.readers.note(subject, reader, at);
         }
     }
@@ -115,7 +116,7 @@ impl Deliveries {
         let Some(last) = all.len().checked_sub(1).filter(|_| all.len() > MAX_LEGS) else {
             return all.into_iter().take(MAX_LEGS).collect();
         };
-        let to_broker = all.iter().take_while(|leg| leg.toward.is_server()).count();
+        let to_broker = all.iter().take_while(|leg| leg.reader.toward.is_server()).count();
         let broker = to_broker.clamp(2, last.saturating_sub(1));
         let places = [0, broker.saturating_sub(1), broker, last];
         places.into_iter().filter_map(|place| all.get(place).copied()).collect()
@@ -148,15 +149,15 @@ impl Deliveries {
         whole &= known == path.len();
         whole &= leg::cut_each(legs);
         delivery.message = message.id;
-        delivery.group = rows.root(message.row);
-        delivery.stamp = message.stamp;
-        delivery.payload_len = message.payload_len;
-        delivery.topic = message.topic;
+        delivery.group = rows.root(message.facts.row);
+        delivery.stamp = message.facts.stamp;
+        delivery.payload_len = message.facts.payload_len;
+        delivery.topic = message.facts.topic;
         Some(whole)
     }
 
     /// Hands out deliveries of a message, each of a leg to a reader of this group, beside the first one.
-    #[expect(clippy::vec_box, reason = "legs are large, and their room is kept")]
+    #[expect(clippy::vec_box, reason = "legs are large, and their boxes are used again")]
     pub(super) fn hand_out_others(
         &self,
         key: LegKey,
@@ -169,16 +170,16 @@ impl Deliveries {
         let Some(message) = self.messages.message(state.message) else { return };
         let mut delivery = nothing();
         delivery.message = message.id;
-        delivery.group = message.row;
-        delivery.stamp = message.stamp;
-        delivery.payload_len = message.payload_len;
-        delivery.topic = message.topic;
+        delivery.group = message.facts.row;
+        delivery.stamp = message.facts.stamp;
+        delivery.payload_len = message.facts.payload_len;
+        delivery.topic = message.facts.topic;
         for leg in others {
             let whole = is_whole(&leg);
             delivery.legs.clear();
             delivery.legs.push(*leg);
             delivery.off_cpu.clear();
-            self.hand_out(&mut delivery, (whole, state.group), out, c);
+            self.hand_out(&mut delivery, (whole, state.reader.group), out, c);
         }
     }
 
@@ -231,7 +232,7 @@ impl Deliveries {
         let schedules = c.host.schedules();
         let held_up = row.matched(delivery, one_way, |delivery| schedules.fill(delivery));
         if delivery.legs[0].times.get(Stage::Send).is_none() && !self.config.packets_only {
-            row.without_send.grow(1);
+            row.uncertain.without_send.grow(1);
         }
         note_roles(delivery, &mut c.accounts.rows, c.conversations.sockets());
         out.judged(delivery, held_up);

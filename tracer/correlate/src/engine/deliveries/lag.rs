@@ -1,11 +1,11 @@
 //! Subscribers that are behind: what is counted of each message, and the look from time to time.
 
-use super::overdue::LATE;
 use super::{Context, Deliveries, Observed};
 use crate::flow::Flow;
 use crate::ids::{Direction, LegKey};
 use crate::join::{Joined, LegState, NewLeg};
 use crate::lag::{Behind, Lag, LagHolder, LagTable, Pair, PairKey, TopicKey};
+use crate::limits::deliveries::LONGEST_USUAL_WAY;
 use crate::marks::Marks;
 use rustc_hash::FxHashMap;
 use wirelap_events::{GroupId, Nanos, Saturate, TopicId};
@@ -79,39 +79,39 @@ impl Deliveries {
         joined: Joined,
         c: &mut Context<'_>,
     ) {
-        if new.topology != MessageRouting::Brokered || new.subject == 0 {
+        if new.message.topology != MessageRouting::Brokered || new.message.subject == 0 {
             return;
         }
-        if joined == Joined::New && new.toward.is_server() {
-            let group = c.accounts.rows.root(new.row);
-            let number = c.accounts.lag.published((group, new.subject), new.at);
+        if joined == Joined::New && new.reader.toward.is_server() {
+            let group = c.accounts.rows.root(new.message.row);
+            let number = c.accounts.lag.published((group, new.message.subject), new.at);
             self.messages.set_number(key, number);
-        } else if joined == Joined::Orphan && !new.toward.is_server() {
+        } else if joined == Joined::Orphan && !new.reader.toward.is_server() {
             // Others had it long ago, and it was forgotten.
-            let topic = (c.accounts.rows.root(new.row), new.subject);
-            c.accounts.lag.sent_late(new.way(), topic, new.topic, new.at);
-        } else if matches!(joined, Joined::Leg | Joined::Copy) && !new.toward.is_server() {
+            let topic = (c.accounts.rows.root(new.message.row), new.message.subject);
+            c.accounts.lag.sent_late(new.way(), topic, new.message.topic, new.at);
+        } else if matches!(joined, Joined::Leg | Joined::Copy) && !new.reader.toward.is_server() {
             let message = self.messages.leg(key).map(|leg| leg.message);
             let message = message.and_then(|message| self.messages.message(message));
             if let Some(message) = message
                 && let Some(number) = message.number
             {
-                let topic = (c.accounts.rows.root(message.row), message.subject);
-                let numbered = (message.topic, number);
+                let topic = (c.accounts.rows.root(message.facts.row), message.facts.subject);
+                let numbered = (message.facts.topic, number);
                 let back = c.conversations.flows().flow(new.direction.back());
-                let unsubscribed = back.and_then(|back| back.unsubscribed);
+                let unsubscribed = back.and_then(|back| back.control().unsubscribed);
                 if let Some(said) = unsubscribed {
                     let pair = (new.way().id(), topic.1);
-                    c.accounts.lag.unsubscribed(pair, number, said + LATE, new.at);
+                    c.accounts.lag.unsubscribed(pair, number, said + LONGEST_USUAL_WAY, new.at);
                 }
                 if let Some(pair) = c.accounts.lag.sent(new.way(), topic, numbered, new.at) {
-                    pair.missed.read_in(new.group);
+                    pair.missed.read_in(new.reader.group);
                     if let Some(dwell) = self.messages.dwell_alone(key) {
                         pair.had_dwell(dwell);
                     }
                 }
                 if let Some(present) = new.present.filter(|present| present.is_handed_over) {
-                    c.accounts.lag.took_over(new.way(), new.subject, present.since);
+                    c.accounts.lag.took_over(new.way(), new.message.subject, present.since);
                 }
             }
         }
@@ -151,7 +151,7 @@ impl Deliveries {
         }
         c.look_for_missing(now);
         let flows = c.conversations.flows();
-        let is_gone = |pair: &Pair| flows.get(pair.direction).is_none_or(|one| one.closed);
+        let is_gone = |pair: &Pair| flows.get(pair.direction).is_none_or(|one| one.life.is_closed);
         let waits = |pair: &Pair, since: Nanos| {
             let flow = flows.flow(pair.direction);
             // Who asks, or makes room, and does not get it although it was there, wants something else.
@@ -160,10 +160,11 @@ impl Deliveries {
             flow.is_some_and(is_hindered) || back.is_some_and(is_asked_for)
         };
         c.accounts.lag.sweep(now, |pair, unsent_since| {
-            let said = flows.flow(pair.direction.back()).and_then(|back| back.unsubscribed);
+            let said =
+                flows.flow(pair.direction.back()).and_then(|back| back.control().unsubscribed);
             let has_unsubscribed = unsent_since.is_some_and(|since| {
                 // What was published about when it unsubscribed, or later, may be of what it gets no more.
-                if said.is_some_and(|said| pair.at <= said && said <= since + LATE) {
+                if said.is_some_and(|said| pair.at <= said && said <= since + LONGEST_USUAL_WAY) {
                     return true;
                 }
                 // Whoever still gets messages has not unsubscribed, however old these are.
@@ -192,8 +193,8 @@ impl Deliveries {
                 continue;
             }
             let flow = seen.conversations.flows().flow(leg.direction);
-            let topic = || (seen.rows.root(message.row), message.subject);
-            let throttles = flow.and_then(|flow| flow.throttles.as_ref());
+            let topic = || (seen.rows.root(message.facts.row), message.facts.subject);
+            let throttles = flow.and_then(|flow| flow.reader_pauses.throttles.as_ref());
             // A broker may keep what it has read before it notices that it lacks memory.
             if throttles.is_some_and(|all| all.within(now, now + Nanos(1)) > Nanos(0)) {
                 all.entry(topic()).or_default().is_throttled = true;
@@ -214,16 +215,16 @@ impl Deliveries {
         let mut all: FxHashMap<PairKey, Sent> = FxHashMap::default();
         for (message, leg) in self.messages.unfinished(seen.coverage.now()) {
             let is_cut = seen.coverage.pauses().has_cut(message.at);
-            let is_other = message.is_warmup() || self.messages.goes_on(message, leg);
+            let is_other = message.facts.is_warmup() || self.messages.goes_on(message, leg);
             if leg.was_read() || is_cut || is_other {
                 continue;
             }
             let Some(flow) = seen.conversations.flows().flow(leg.direction) else { continue };
             let Some(has_arrived) = self.has_arrived(flow, leg, seen) else { continue };
-            let sent = all.entry((leg.way().id(), message.subject)).or_insert(Sent {
+            let sent = all.entry((leg.way().id(), message.facts.subject)).or_insert(Sent {
                 direction: leg.direction,
-                group: seen.rows.root(message.row),
-                topic: message.topic,
+                group: seen.rows.root(message.facts.row),
+                topic: message.facts.topic,
                 in_network: Place::default(),
                 unread: Place::default(),
             });
@@ -272,7 +273,7 @@ fn behind(
             continue;
         }
         let Some(conversation) = seen.conversations.flows().get(direction) else { continue };
-        if conversation.closed {
+        if conversation.life.is_closed {
             continue;
         }
         let group = pair.map(|pair| pair.group).or(sent.map(|sent| sent.group));
@@ -283,7 +284,7 @@ fn behind(
         let unsent_since = unsent.map(|(_, since)| since);
         let published = [unsent_since, in_network.published, unread.published];
         let Some(oldest) = published.into_iter().flatten().min() else { continue };
-        if oldest + LATE > now {
+        if oldest + LONGEST_USUAL_WAY > now {
             continue;
         }
         let flow = conversation.flow(direction.side);
@@ -292,7 +293,7 @@ fn behind(
             LagHolder::Subscriber
         } else if in_network.is_held(now) {
             on_the_way(flow)
-        } else if unsent_since.is_some_and(|since| since + LATE <= now) {
+        } else if unsent_since.is_some_and(|since| since + LONGEST_USUAL_WAY <= now) {
             let broker_waits = elsewhere.is_throttled && !is_hindered(flow);
             // A broker that lacks memory keeps what it has just read, whatever the subscriber lets it send.
             if broker_waits {
@@ -320,7 +321,11 @@ fn behind(
 /// The holder of messages on the way: a network carries nothing to a socket that has no room.
 fn on_the_way(flow: &Flow) -> LagHolder {
     let is_full = matches!(&flow.marks, Marks::Tcp(marks) if marks.fills_window());
-    if flow.closed_window || is_full { LagHolder::Subscriber } else { LagHolder::Network }
+    if flow.reader_pauses.closed_window || is_full {
+        LagHolder::Subscriber
+    } else {
+        LagHolder::Network
+    }
 }
 
 /// The holder of messages that the broker has not sent: it cannot send what has no room on the way, or what was not
@@ -334,8 +339,9 @@ fn unsent_holder(
         return on_the_way(flow);
     }
     // Who was answered, if with nothing, has to ask again, and for this topic.
-    let is_left_out = || back.unasked_topics.as_ref().is_some_and(|all| all.contains(topic));
-    if back.request().is_some_and(|request| request.is_answered) || is_left_out() {
+    let is_left_out =
+        || back.control().unasked_topics.as_ref().is_some_and(|all| all.contains(topic));
+    if back.control().last_request().is_some_and(|request| request.is_answered) || is_left_out() {
         return LagHolder::Subscriber;
     }
     let last = pair.map(|pair| pair.at);
@@ -351,11 +357,13 @@ fn unsent_holder(
 /// True if a subscriber that acknowledges let the broker send more for most of some time. From the `last` message on it counts as
 /// letting it send nothing, unless it has made room since then.
 fn has_room(back: &Flow, last: Option<Nanos>, (since, now): (Nanos, Nanos)) -> bool {
-    let Some(rooms) = back.rooms.as_ref().filter(|_| back.request().is_none()) else {
+    let Some(permits) =
+        back.control().permits.as_ref().filter(|_| back.control().last_request().is_none())
+    else {
         return false;
     };
-    let full = rooms.full_within(since, now, |end| back.arrived(end));
-    let last = last.filter(|last| rooms.last().is_none_or(|made| made <= *last));
+    let full = permits.full_within(since, now, |end| back.arrived(end));
+    let last = last.filter(|last| permits.last().is_none_or(|made| made <= *last));
     let full = full + last.map_or(Nanos(0), |last| now - last.max(since).min(now));
     Nanos(full.0.saturating_mul(2)) < now - since
 }
@@ -368,5 +376,9 @@ fn is_hindered(flow: &Flow) -> bool {
 /// Time at which the subscriber let the broker send the last time, where it has to: it asked for messages, or else acknowledged
 /// some. A subscriber that asks gets no more for an acknowledgement.
 fn allowed(back: &Flow) -> Option<Nanos> {
-    back.request().map(|request| request.at).or(back.rooms.as_ref()?.last())
+    back.control().last_request().map(|request| request.at).or(back
+        .control()
+        .permits
+        .as_ref()?
+        .last())
 }

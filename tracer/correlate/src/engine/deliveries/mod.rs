@@ -42,7 +42,7 @@ pub struct Deliveries {
     /// Legs that end a delivery. Reused from leg to leg.
     ends: Vec<usize>,
     /// Room for a delivery, which is large. Reused from delivery to delivery.
-    room: Option<Box<Delivery>>,
+    scratch: Option<Box<Delivery>>,
     /// Time of the last look at who is behind.
     looked: Nanos,
 }
@@ -112,7 +112,7 @@ impl Deliveries {
             assemblies: Assemblies::new(config.wall),
             unplaced: VecDeque::new(),
             ends: Vec::new(),
-            room: None,
+            scratch: None,
             looked: Nanos(0),
             config,
         }

@@ -3,22 +3,13 @@
 use super::Context;
 use crate::flow::{Conversation, Found, FoundPlace};
 use crate::ids::{Direction, FlowEnds, Way};
-use crate::join::{NamedClient, NewLeg, Presence, Toward};
+use crate::join::{LegReader, MessageFacts, NamedClient, NewLeg, Permissions, Presence, Toward};
+use crate::limits::deliveries::{
+    LONGEST_START_UP, MAX_START_UP_MESSAGES, MIN_START_UP_MESSAGES, SILENCE_BEFORE_START_UP,
+};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, GroupId, Nanos};
 use wirelap_protocols::MessageRouting;
-
-/// A connection that said nothing for so long after wirelap came was at rest.
-const SILENT: Nanos = Nanos::from_millis(200);
-
-/// After its opening a connection is starting up: slow start, the first delayed acknowledgement, code that is compiled.
-const START_UP: Nanos = Nanos::from_millis(1_000);
-
-/// The first messages of a connection are those of its start-up, however late they come.
-const FIRST_MESSAGES: u64 = 3;
-
-/// After so many messages it is over, however soon they come: what is slow then has another reason.
-const LAST_MESSAGES: u64 = 50;
 
 /// The leg of a message that was found in a direction between these ends; `None` if its conversation is not known.
 pub fn new_leg(
@@ -36,14 +27,15 @@ pub fn new_leg(
     let flow = conversation.flow(direction.side);
     let written = flow.marks.written_at(own);
     let back = conversation.flow(direction.back().side);
-    let asked = back.request_on(found.line).map(|request| request.at);
+    let asked = back.control().request_on(found.reader.line).map(|request| request.at);
     let asked = asked.or_else(|| asked_before(conversation, direction, c));
-    let rooms = back.rooms.as_ref();
-    let room = rooms.and_then(|rooms| Some((found.line, rooms.last_of(found.line)?)));
+    let permits = back.control().permits.as_ref();
+    let permit =
+        permits.and_then(|permits| Some((found.reader.line, permits.last_of(found.reader.line)?)));
     // The broker may have kept it for any time.
-    let may_wait = asked.is_some() || room.is_some();
+    let may_wait = asked.is_some() || permit.is_some();
     let is_behind = found.subject != 0 && (may_wait || flow.marks.has_more(own));
-    let way = Way { direction, subscription: found.subscription };
+    let way = Way { direction, subscription: found.reader.subscription };
     let next_number = || c.accounts.lag.next((way.id(), found.subject));
     let toward = toward(direction, topology, c)?;
     Some(NewLeg {
@@ -54,44 +46,51 @@ pub fn new_leg(
         written: written.map_or(at, |written| written.min(at)),
         next_number: is_behind.then(next_number).flatten(),
         transport: flow.key.transport,
-        asked,
-        room,
-        shut: flow.shut_before(written.map_or(at, |written| written.min(at))),
+        permissions: Permissions {
+            asked,
+            permit,
+            shut: flow.reader_pauses.shut_before(written.map_or(at, |written| written.min(at))),
+            has_expired: found.has_expired,
+            ..Permissions::default()
+        },
         present: presence((conversation, direction), found, asked.is_some(), c),
         ends,
-        toward,
-        topology,
+        reader: LegReader {
+            toward,
+            subscription: found.reader.subscription,
+            group: found.reader.group,
+        },
+        client: if toward == Toward::Client { client(conversation, direction, c) } else { None },
         may_copy: conversation.makes_copies(direction.side),
-        identity: found.identity,
-        content: found.content,
-        stamp: found.stamp,
-        payload_len: found.payload_len,
-        row,
-        repeats: found.duplicate,
+        message: MessageFacts {
+            identity: found.identity,
+            content: found.content,
+            stamp: found.stamp,
+            payload_len: found.payload_len,
+            topic: found.topic,
+            subject: found.subject,
+            row,
+            topology,
+            repeats: found.duplicate,
+            is_logged: protocol.is_log(),
+        },
         passed_on: found.passed_on,
-        has_expired: found.has_expired,
-        topic: found.topic,
-        group: found.group,
-        subscription: found.subscription,
-        subject: found.subject,
+        opening: conversation.life.opening,
+        start_up: is_start_up(at, direction, c),
         wire_payload: found.wire_payload,
-        is_logged: protocol.is_log(),
         place: found.place.known(),
         is_by_place: matches!(found.place, FoundPlace::Only(_)),
-        client: if toward == Toward::Client { client(conversation, direction, c) } else { None },
-        opening: conversation.opening,
-        start_up: is_start_up(at, direction, c),
     })
 }
 
-/// Time of the receiver's request for a message, if that was before the observation began: a server that passes on what it gets by its
+/// Time at which the receiver of a message had asked for it, if that was before the observation began: a server that passes on what it gets by its
 /// subscribers' intervals only answers their requests.
 fn asked_before(
     conversation: &Conversation,
     direction: Direction,
     c: &Context<'_>,
 ) -> Option<Nanos> {
-    let is_answer = conversation.opened.is_none()
+    let is_answer = conversation.life.opened.is_none()
         && conversation.protocol()?.passes_on_later()
         && c.conversations.flows().server(direction) == Some(direction.side);
     c.coverage.since().filter(|_| is_answer)
@@ -107,9 +106,9 @@ fn presence(
     c: &Context<'_>,
 ) -> Option<Presence> {
     let has_returned =
-        conversation.opened.is_some_and(|at| c.conversations.has_returned(direction, at));
+        conversation.life.opened.is_some_and(|at| c.conversations.has_returned(direction, at));
     let back = conversation.flow(direction.back().side);
-    let taken_over = found.taken_over.and_then(|ago| back.request_before(ago));
+    let taken_over = found.reader.taken_over.and_then(|ago| back.control().request_before(ago));
     if let Some(request) = taken_over {
         return Some(Presence {
             since: request.at,
@@ -118,12 +117,12 @@ fn presence(
             is_handed_over: true,
         });
     }
-    let known = back.subscriptions.as_ref().filter(|_| !is_asked_for);
-    if let Some(begun) = known.and_then(|all| all.begun(found.subscription)) {
+    let known = back.control().subscriptions.as_ref().filter(|_| !is_asked_for);
+    if let Some(begun) = known.and_then(|all| all.begun(found.reader.subscription)) {
         return Some(Presence { since: begun, ready: begun, has_returned, is_handed_over: false });
     }
-    let opened = conversation.opened?;
-    let ready = back.set_up.max(opened);
+    let opened = conversation.life.opened?;
+    let ready = back.control().set_up.max(opened);
     Some(Presence { since: opened, ready, has_returned, is_handed_over: false })
 }
 
@@ -138,8 +137,8 @@ fn client(
     let name = c.accounts.clients.of(back.id())?;
     // Who gives no name gets one from the server.
     c.conversations.client_name(name).filter(|name| !name.is_empty())?;
-    let ready = conversation.flow(back.side).set_up;
-    Some(NamedClient { name, since: conversation.opened.map(|at| at.max(ready)) })
+    let ready = conversation.flow(back.side).control().set_up;
+    Some(NamedClient { name, since: conversation.life.opened.map(|at| at.max(ready)) })
 }
 
 /// The part that the receiver of a direction has.
@@ -163,9 +162,10 @@ fn is_start_up(at: Nanos, direction: Direction, c: &Context<'_>) -> bool {
     };
     let flow = conversation.flow(direction.side);
     // What carried no message since the observation began starts anew, whenever it was opened; datagrams have no opening.
-    let first = flow.first_message.unwrap_or(at);
-    let is_new = first > c.coverage.since().unwrap_or_default() + SILENT;
-    let began = conversation.opened.or(is_new.then_some(first));
-    let is_early = |began| at < began + START_UP && flow.messages < LAST_MESSAGES;
-    began.is_some_and(|began| is_early(began) || flow.messages < FIRST_MESSAGES)
+    let first = flow.messages.first_at.unwrap_or(at);
+    let is_new = first > c.coverage.since().unwrap_or_default() + SILENCE_BEFORE_START_UP;
+    let began = conversation.life.opened.or(is_new.then_some(first));
+    let is_early =
+        |began| at < began + LONGEST_START_UP && flow.messages.count < MAX_START_UP_MESSAGES;
+    began.is_some_and(|began| is_early(began) || flow.messages.count < MIN_START_UP_MESSAGES)
 }

@@ -4,27 +4,14 @@ use super::super::conversations::Conversations;
 use super::{Deliveries, Observed};
 use crate::flow::{Flow, FlowTable};
 use crate::join::{LegState, Message};
+use crate::limits::deliveries::{
+    GOES_ON, LONGEST_REBALANCE, LONGEST_USUAL_WAY, OVERDUE_FACTOR, READER_MEMORY,
+};
 use crate::rows::{Row, Rows};
 use crate::why::{Losses, Overdue, Whereabouts};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use wirelap_events::{GroupId, Nanos, Pid, Saturate, TaskId, Tid};
-
-/// A younger message is on its way.
-pub const LATE: Nanos = Nanos::from_millis(1_000);
-
-/// Time for which a process that has read something is taken to go on reading.
-const READS: Nanos = Nanos::from_millis(500);
-
-/// A message that is not so many times as old as a typical one gets is on its way, too.
-const TIMES_TYPICAL: u64 = 10;
-
-/// A publisher's messages go on if so many of them have, and so many of a hundred do.
-const FORWARDED: (u64, u64) = (10, 90);
-
-/// A group gives what a member read to another member within this time: Kafka waits for a member for 45 s (`session.timeout.ms`), and then
-/// for all to join again.
-const HANDING_OVER: Nanos = Nanos::from_millis(60_000);
 
 /// A row's overdue messages at one process, in one place on one leg.
 type Key = (GroupId, Whereabouts, usize, Pid);
@@ -52,10 +39,11 @@ impl Deliveries {
     fn late(&self, now: Nanos, lies: Lies, seen: Observed<'_>) -> Vec<(GroupId, Overdue)> {
         let mut found: BTreeMap<Key, (u64, Nanos)> = BTreeMap::new();
         let mut limits: FxHashMap<GroupId, Nanos> = FxHashMap::default();
-        for (message, leg) in self.messages.unfinished(now - LATE) {
-            let limit =
-                *limits.entry(message.row).or_insert_with(|| late_after(message.row, seen.rows));
-            let is_warmup = message.stamp.is_some_and(|stamp| stamp.warmup);
+        for (message, leg) in self.messages.unfinished(now - LONGEST_USUAL_WAY) {
+            let limit = *limits
+                .entry(message.facts.row)
+                .or_insert_with(|| late_after(message.facts.row, seen.rows));
+            let is_warmup = message.facts.stamp.is_some_and(|stamp| stamp.warmup);
             let is_cut = seen.coverage.pauses().has_cut(message.at);
             if message.at + limit > now || is_warmup || is_cut {
                 continue;
@@ -64,7 +52,8 @@ impl Deliveries {
                 continue;
             };
             let depth = self.messages.depth_of(leg);
-            let sum = found.entry((message.row, place, depth, pid)).or_insert((0, message.at));
+            let sum =
+                found.entry((message.facts.row, place, depth, pid)).or_insert((0, message.at));
             sum.0.grow(1);
             sum.1 = sum.1.min(message.at);
         }
@@ -106,13 +95,13 @@ impl Deliveries {
         if seen.conversations.has_closed_none() {
             return;
         }
-        for (message, leg) in self.messages.unfinished(now - LATE) {
-            let is_here = seen.rows.root(message.row) == id && leg.was_read();
+        for (message, leg) in self.messages.unfinished(now - LONGEST_USUAL_WAY) {
+            let is_here = seen.rows.root(message.facts.row) == id && leg.was_read();
             let is_cut = seen.coverage.pauses().has_cut(message.at);
             if !is_here || is_cut || !self.messages.goes_on(message, leg) {
                 continue;
             }
-            let reader = row.readers.before(message.subject, message.at);
+            let reader = row.readers.before(message.facts.subject, message.at);
             if let Some(departure) = reader.and_then(|reader| seen.conversations.departure(reader))
             {
                 losses.abandon(1, departure);
@@ -141,8 +130,11 @@ impl Deliveries {
         }
         let is_broker = self.messages.goes_on(message, leg);
         let now = seen.coverage.now();
-        let is_throttled =
-            flow.throttles.as_ref().is_some_and(|all| all.within(now, now + Nanos(1)) > Nanos(0));
+        let is_throttled = flow
+            .reader_pauses
+            .throttles
+            .as_ref()
+            .is_some_and(|all| all.within(now, now + Nanos(1)) > Nanos(0));
         Some(match (flow.marks.has_arrived(leg.extent), is_broker) {
             (true, true) if is_throttled => (Whereabouts::Throttled, receiver),
             (true, true) => (Whereabouts::BrokerQueue, receiver),
@@ -155,7 +147,7 @@ impl Deliveries {
 /// The age from which a message of a row is overdue.
 fn late_after(row: GroupId, rows: &Rows) -> Nanos {
     let typical = rows.get(row).map_or(0, |row| row.stats.one_way.quantile(0.5));
-    LATE.max(Nanos(typical.saturating_mul(TIMES_TYPICAL)))
+    LONGEST_USUAL_WAY.max(Nanos(typical.saturating_mul(OVERDUE_FACTOR)))
 }
 
 /// The place of messages that a broker has since some moment, if its readers ask for messages and none has since:
@@ -166,17 +158,17 @@ fn unasked(
     conversations: &Conversations,
 ) -> Option<(Whereabouts, Pid)> {
     let all = conversations.flows().iter().filter(|(_, c)| c.row.is_some_and(|(of, _)| of == row));
-    let asked = |flow: &Flow| Some((flow.request()?.at, flow.sender));
+    let asked = |flow: &Flow| Some((flow.control().last_request()?.at, flow.sender));
     let (mut last, mut gone) = (None, None);
     for (_, conversation) in all {
         let asked = conversation.flows.iter().filter_map(asked).max();
-        if conversation.closed && asked.is_some() {
-            gone = gone.max(Some(conversation.seen));
+        if conversation.life.is_closed && asked.is_some() {
+            gone = gone.max(Some(conversation.life.seen));
         }
         last = last.max(asked);
     }
     let (asked, sender) = last.filter(|&(asked, _)| asked < since)?;
-    if gone.is_some_and(|gone| gone + HANDING_OVER >= asked) {
+    if gone.is_some_and(|gone| gone + LONGEST_REBALANCE >= asked) {
         return Some((Whereabouts::Unasked, Pid(0)));
     }
     Some((Whereabouts::Unasked, conversations.sockets().pid(sender).unwrap_or_default()))
@@ -190,7 +182,7 @@ fn reading(mut pids: FxHashSet<Pid>, now: Nanos, conversations: &Conversations) 
     while !pids.is_empty()
         && let Some(flow) = flows.next()
     {
-        if flow.marks.last_read() + READS > now
+        if flow.marks.last_read() + READER_MEMORY > now
             && let Some(pid) = conversations.sockets().pid(flow.receiver)
             && pids.remove(&pid)
         {
@@ -203,11 +195,12 @@ fn reading(mut pids: FxHashSet<Pid>, now: Nanos, conversations: &Conversations) 
 /// True if a publisher's message goes on: those before it did, to a subscriber that is still there, and none after it
 /// has yet. A broker that has passed on a later one is done with this one.
 fn is_expected(flow: &Flow, leg: &LegState, flows: &FlowTable) -> bool {
-    let (least, percent) = FORWARDED;
-    let before = flow.messages.saturating_sub(1);
-    let by = flow.forwarded_by.and_then(|by| flows.get(by));
-    flow.forwarded >= least
-        && flow.forwarded.saturating_mul(100) >= before.saturating_mul(percent)
-        && leg.at > flow.forwarded_to
-        && by.is_some_and(|conversation| !conversation.closed)
+    let (least, percent) = GOES_ON;
+    let before = flow.messages.count.saturating_sub(1);
+    let forwarded = flow.messages.forwarded.as_deref().copied().unwrap_or_default();
+    let by = forwarded.by.and_then(|by| flows.get(by));
+    forwarded.count >= least
+        && forwarded.count.saturating_mul(100) >= before.saturating_mul(percent)
+        && leg.at > forwarded.newest_at
+        && by.is_some_and(|conversation| !conversation.life.is_closed)
 }

@@ -21,11 +21,11 @@ impl Deliveries {
         let Some(state) = self.messages.leg(key) else { return };
         let Some(message) = self.messages.message(state.message) else { return };
         let comes_in = leg.from.is_none() && leg.to.is_some();
-        if state.is_repeated() || message.is_warmup() || !(comes_in || is_remote) {
+        if state.is_repeated() || message.facts.is_warmup() || !(comes_in || is_remote) {
             return;
         }
         let is_stream = state.transport == Transport::Tcp;
-        if let Some(row) = c.accounts.rows.get_mut(message.row) {
+        if let Some(row) = c.accounts.rows.get_mut(message.facts.row) {
             if comes_in {
                 row.partial_mut().came_in(leg);
             }
@@ -50,7 +50,7 @@ impl Deliveries {
         for end in ends.drain(..) {
             let mut delivery = nothing();
             let Some(last) = self.messages.path(end).next() else { continue };
-            let goes_to_server = last.toward.is_server();
+            let goes_to_server = last.reader.toward.is_server();
             if self.delivery(end, &mut delivery, &c.accounts.rows).is_some() {
                 let view = if delivery.legs.len() > 1 || self.messages.comes_from_server(end) {
                     PartialView::Broker
@@ -104,7 +104,7 @@ impl Deliveries {
             upkeep.before |= on_leg.before;
         }
         c.host.schedules().fill(&mut seen);
-        row.partial_evidence.delivery(&seen, time, upkeep);
+        row.partial.evidence.delivery(&seen, time, upkeep);
         delivery.off_cpu.clone_from(&seen.off_cpu);
         // Of a leg that a broker sends, and of which nothing else is known, it is no publisher.
         let is_alone = seen.legs.len() == 1 && !goes_to_server;

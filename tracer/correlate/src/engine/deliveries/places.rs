@@ -58,7 +58,7 @@ impl Deliveries {
             FoundPlace::Awaited(number) => {
                 let direction = self.messages.leg(key).map(|leg| leg.direction);
                 if let Some(flow) = direction.and_then(|direction| flows.flow_mut(direction)) {
-                    flow.awaited_places.get_or_insert_default().push(number, key);
+                    flow.messages.awaited_places.get_or_insert_default().push(number, key);
                 }
             }
         }
@@ -73,7 +73,7 @@ impl Deliveries {
         for given in all.drain(..) {
             let to_server = Direction { side: given.side, ..direction }.back();
             let flow = c.conversations.flows_mut().flow_mut(to_server);
-            if let Some(awaited) = flow.and_then(|flow| flow.awaited_places.as_mut()) {
+            if let Some(awaited) = flow.and_then(|flow| flow.messages.awaited_places.as_mut()) {
                 awaited.take(&given, |leg, place| self.messages.give_place(leg, place));
             }
         }

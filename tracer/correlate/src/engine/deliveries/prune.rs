@@ -14,7 +14,7 @@ impl Deliveries {
     pub(super) fn prune(&self, direction: Direction, now: Nanos, flows: &mut FlowTable) {
         let patience = now - Nanos(self.config.hold.0.saturating_mul(10));
         let long_ago = now - Nanos(self.config.patience.0.saturating_mul(4));
-        let first = flows.flow(direction).and_then(|flow| flow.pending.front()).copied();
+        let first = flows.flow(direction).and_then(|flow| flow.messages.pending.front()).copied();
         let first = first.and_then(|key| self.messages.leg(key)).map(|leg| leg.extent.start);
         let unplaced = self.first_unplaced(direction);
         let Some(flow) = flows.flow_mut(direction) else {
@@ -32,7 +32,8 @@ impl Deliveries {
             Marks::Udp(marks) => {
                 let next = marks.next();
                 let first = first.map_or(next, |first| first.min(next));
-                let open = begins(&self.assemblies, &mut flow.assembling, marks, direction);
+                let open =
+                    begins(&self.assemblies, &mut flow.messages.assembling, marks, direction);
                 marks.prune(open.map_or(first, |open| open.min(first)), patience);
             }
         }

@@ -1,14 +1,11 @@
 //! Requests of processes on this host, and the replies from elsewhere that they read.
 
-use super::overdue::LATE;
 use super::{Context, Deliveries};
 use crate::flow::{Departure, Flow, FoundExchange, RoundTrip, UnreadReply};
 use crate::ids::Direction;
+use crate::limits::deliveries::{LONGEST_USUAL_WAY, LONGEST_WAIT_FOR_REPLY};
 use crate::marks::Marks;
 use wirelap_events::{ByteRange, Nanos, Offset};
-
-/// A reply is waited for so long: clients give up after half of it.
-const PATIENCE: Nanos = Nanos::from_millis(60_000);
 
 impl Deliveries {
     /// Takes in the requests and replies that a decoder has just found.
@@ -26,7 +23,7 @@ impl Deliveries {
     /// Adds the round trips whose reply was read in this direction, and gives up what has waited for too long.
     pub(super) fn settle_round_trips(&self, direction: Direction, all: bool, c: &mut Context<'_>) {
         let Some(conversation) = c.conversations.flows_mut().get_mut(direction) else { return };
-        let is_closed = conversation.closed;
+        let is_closed = conversation.life.is_closed;
         let [asks_unseen, is_asked_unseen] =
             [direction, direction.back()].map(|way| ends_unseen(conversation.flow(way.side)));
         let flow = conversation.flow_mut(direction.side);
@@ -52,7 +49,8 @@ impl Deliveries {
         if let Some(trips) = &mut flow.round_trips {
             if all || trips.is_due(now) {
                 // What is still under way at the end may be answered yet.
-                let patience = if all || is_closed { LATE } else { PATIENCE };
+                let patience =
+                    if all || is_closed { LONGEST_USUAL_WAY } else { LONGEST_WAIT_FOR_REPLY };
                 trips.give_up(now - patience);
             }
             unanswered = trips.take_unanswered();
@@ -92,12 +90,12 @@ fn note_exchange(at: Nanos, direction: Direction, found: &FoundExchange, c: &mut
         return trips.asked(found.number, found.extent, at);
     }
     look_up(flow);
-    let departure = flow.round_trips.as_mut().and_then(|trips| trips.answered(found.number));
+    let departure = flow.round_trips.as_mut().and_then(|trips| trips.take_request(found.number));
     if let Some(departure) = departure
         && let Some(flow) = flows.flow_mut(direction)
     {
         let reply = UnreadReply { extent: found.extent, found_at: at, departure };
-        flow.round_trips.get_or_insert_default().replied(reply);
+        flow.round_trips.get_or_insert_default().add_reply(reply);
     }
 }
 

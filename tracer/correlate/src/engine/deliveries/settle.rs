@@ -5,7 +5,8 @@ use super::{Context, Deliveries, Observed};
 use crate::flow::{Flow, FlowTable};
 use crate::ids::{Direction, LegKey};
 use crate::join::kept::{KeptLeg, PacketLeg};
-use crate::join::{LONGEST, LegState, Receiver, leg};
+use crate::join::{LegState, Receiver, leg};
+use crate::limits::deliveries::{LONGEST_SUBSCRIPTION_INTERVAL, LONGEST_UNREAD};
 use crate::marks::begin_and_end;
 use crate::rows::Rows;
 use wirelap_events::{
@@ -13,15 +14,11 @@ use wirelap_events::{
 };
 use wirelap_protocols::Protocol;
 
-/// A server that passes on what it gets by its subscribers' intervals has done so after this time: clients ask for intervals of 0.1 to 1 s
-/// unless they are told otherwise, and a message is not kept much longer.
-const PASSED_ON_WITHIN: Nanos = Nanos::from_millis(4_000);
-
 impl Deliveries {
     /// Completes the legs whose time has come, and hands out the deliveries that end with them.
     pub fn settle(&mut self, out: &mut dyn DeliverySink, all: bool, c: &mut Context<'_>) {
         for reader in c.accounts.take_unknown_readers() {
-            self.messages.missed(Receiver::Process(reader), c.coverage.now());
+            self.messages.note_missed(Receiver::Process(reader), c.coverage.now());
         }
         self.take_placed(all, c);
         let mut active = c.conversations.take_active();
@@ -36,8 +33,8 @@ impl Deliveries {
             };
             c.accounts.totals.hide(conversation.take_hidden());
             let is_waiting = |flow: &Flow| {
-                !flow.pending.is_empty()
-                    || !flow.assembling.is_empty()
+                !flow.messages.pending.is_empty()
+                    || !flow.messages.assembling.is_empty()
                     || flow.bytes.is_waiting()
                     || flow.round_trips.as_ref().is_some_and(|trips| trips.is_waiting())
             };
@@ -68,11 +65,12 @@ impl Deliveries {
     ) {
         let now = c.coverage.now();
         let limit = (!all).then_some(now - self.config.patience);
-        if c.conversations.give_up_holes(direction, limit, now - LONGEST) {
+        if c.conversations.give_up_holes(direction, limit, now - LONGEST_UNREAD) {
             self.take_found(now, direction, c);
         }
-        let first =
-            |c: &Context<'_>| c.conversations.flows().flow(direction)?.pending.front().copied();
+        let first = |c: &Context<'_>| {
+            c.conversations.flows().flow(direction)?.messages.pending.front().copied()
+        };
         while let Some(key) = first(c) {
             if let Some(leg) = self.messages.leg(key)
                 && !all
@@ -81,10 +79,10 @@ impl Deliveries {
                 break;
             }
             if let Some(flow) = c.conversations.flows_mut().flow_mut(direction) {
-                flow.pending.pop_front();
+                flow.messages.pending.pop_front();
             }
             if let Some(leg) = self.messages.leg(key)
-                && leg.at + PASSED_ON_WITHIN <= now
+                && leg.at + LONGEST_SUBSCRIPTION_INTERVAL <= now
                 && self.may_be_passed_on_later(leg, c.observed())
             {
                 self.messages.note_sink(key);
@@ -107,7 +105,7 @@ impl Deliveries {
         let (hold, cut) = (self.hold(), seen.coverage.pauses().cut());
         let held = |since: Nanos| since + hold <= seen.coverage.now();
         if leg.at >= cut
-            && leg.at + PASSED_ON_WITHIN > seen.coverage.now()
+            && leg.at + LONGEST_SUBSCRIPTION_INTERVAL > seen.coverage.now()
             && !self.messages.is_pressed()
             && self.may_be_passed_on_later(leg, seen)
         {
@@ -121,13 +119,13 @@ impl Deliveries {
         }
         let is_remote = self.config.packets_only || flow.ends_unseen(leg.extent);
         let patience =
-            if self.lies_unread(flow, leg, seen) { LONGEST } else { self.config.patience };
+            if self.lies_unread(flow, leg, seen) { LONGEST_UNREAD } else { self.config.patience };
         leg.at + patience <= seen.coverage.now()
             || (leg.at < cut && held(cut))
             || flow.marks.passed_at(leg.extent).is_some_and(|at| held(at.max(leg.at)))
             || (is_remote
                 && held(leg.at)
-                && flow.has_come(leg.extent.end)
+                && flow.has_arrived(leg.extent.end)
                 && !self.awaits_acknowledgement(flow, leg, seen.coverage.now()))
     }
 
@@ -136,7 +134,7 @@ impl Deliveries {
     fn may_be_passed_on_later(&self, leg: &LegState, seen: Observed<'_>) -> bool {
         let flows = seen.conversations.flows();
         let protocol = || flows.get(leg.direction)?.protocol();
-        if leg.has_child {
+        if leg.links.has_child {
             return false;
         }
         self.messages.may_be_at_proxy(leg)
@@ -215,7 +213,7 @@ impl Deliveries {
 
     /// Everything that will be known of a leg is known: how its `first` reader got it, and those of the
     /// `others` that did.
-    #[expect(clippy::vec_box, reason = "legs are large, and their room is kept")]
+    #[expect(clippy::vec_box, reason = "legs are large, and their boxes are used again")]
     pub(super) fn completed(
         &mut self,
         key: LegKey,
@@ -244,11 +242,11 @@ impl Deliveries {
         let Some(message) = self.messages.message(message) else {
             return;
         };
-        if is_remote && let Some(row) = c.accounts.rows.get_mut(message.row) {
-            row.to_remote.grow(1);
+        if is_remote && let Some(row) = c.accounts.rows.get_mut(message.facts.row) {
+            row.uncertain.to_unseen_readers.grow(1);
         }
-        if is_subflow && let Some(row) = c.accounts.rows.get_mut(message.row) {
-            row.in_subflows.grow(1);
+        if is_subflow && let Some(row) = c.accounts.rows.get_mut(message.facts.row) {
+            row.noted.in_subflows.grow(1);
         }
         self.hand_out_others(key, others, whole, out, c);
     }
@@ -259,7 +257,11 @@ impl Deliveries {
         let flow = flows.flow(state.direction)?;
         let has_ends = flow.sender.is_some() || flow.receiver.is_some() || flow.has_sends;
         let is_alone = self.config.packets_only && self.config.detail == TraceDetail::Full;
-        if !is_alone || has_ends || flow.throttles.is_some() || !state.is_between(&flow.key) {
+        if !is_alone
+            || has_ends
+            || flow.reader_pauses.throttles.is_some()
+            || !state.is_between(&flow.key)
+        {
             return None;
         }
         Some(PacketLeg::alone(flow.marks.packets_alone(state.extent)?, state.start_up))
@@ -280,7 +282,7 @@ impl Deliveries {
             let (direction, message) = (state.direction, state.message);
             uncount(row, stamp, &mut c.accounts.rows);
             if !stamp.is_some_and(|stamp| stamp.warmup) {
-                let topic = self.messages.message(message).and_then(|message| message.topic);
+                let topic = self.messages.message(message).and_then(|message| message.facts.topic);
                 c.note_sent(direction, row, topic, false);
             }
         }
@@ -305,7 +307,7 @@ impl Deliveries {
         uncount(before, stamp, rows);
         let is_warmup = stamp.is_some_and(|stamp| stamp.warmup);
         let message = self.messages.leg(key).map(|leg| leg.message);
-        let topic = message.and_then(|message| self.messages.message(message)?.topic);
+        let topic = message.and_then(|message| self.messages.message(message)?.facts.topic);
         if !is_warmup {
             c.note_sent(direction, before, topic, false);
             c.note_sent(direction, row, topic, true);

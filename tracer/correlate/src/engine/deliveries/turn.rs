@@ -7,7 +7,7 @@ use crate::ids::LegKey;
 use crate::join::{Habit, LegState};
 use crate::lag::PairKey;
 use crate::marks::Marks;
-use wirelap_events::{Hop, Nanos};
+use wirelap_events::Nanos;
 use wirelap_protocols::Protocol;
 
 /// So often the messages of a leg are compared with those that came later, a thousand at a time.
@@ -21,17 +21,21 @@ impl Deliveries {
         }
         let Some(leg) = self.messages.leg(key) else { return };
         let Some(message) = self.messages.message(leg.message) else { return };
-        let pair: PairKey = (leg.way().id(), message.subject);
+        let pair: PairKey = (leg.way().id(), message.facts.subject);
         let Some(conversation) = c.conversations.flows().get(leg.direction) else { return };
         let flow = conversation.flow(leg.direction.side);
         // What a queue holds, or has no room on the way, is for whoever reads it later.
         let is_backed_up = matches!(&flow.marks, Marks::Tcp(marks) if marks.is_backed_up());
         let keeps = conversation.protocol().is_some_and(Protocol::keeps_messages);
-        let subscribed = if keeps || flow.closed_window || is_backed_up {
+        let subscribed = if keeps || flow.reader_pauses.closed_window || is_backed_up {
             Nanos(0)
         } else {
             let back = conversation.flow(leg.direction.back().side);
-            if back.subscribed > Nanos(0) { back.subscribed } else { Nanos(u64::MAX) }
+            if back.control().subscribed > Nanos(0) {
+                back.control().subscribed
+            } else {
+                Nanos(u64::MAX)
+            }
         };
         let habit = c.accounts.lag.pair(pair).map(|pair| {
             // It may be another topic that it has subscribed to since.
@@ -65,7 +69,7 @@ impl Deliveries {
         let Some(direction) = self.messages.leg(first).map(|leg| leg.direction) else { return };
         let Some(flow) = flows.flow(direction) else { return };
         self.note_release(first, flows);
-        for &key in &flow.pending {
+        for &key in &flow.messages.pending {
             self.note_release(key, flows);
             if key == last {
                 return;
@@ -75,10 +79,10 @@ impl Deliveries {
 }
 
 /// True if a thread that led to a leg's send was woken by a timer after its process had read what another leg brought: it has not sent
-/// that. `None` if no thread is seen.
+/// that. `None` if no thread was seen to wake since that was found.
 fn is_timed(leg: &LegState, newest: &LegState, flows: &FlowTable) -> Option<bool> {
     let read = had_since(newest, flows)?;
     let path = flows.flow(leg.direction)?.marks.path(leg.extent, 0);
-    let woken = |hop: &Hop| hop.from_irq && hop.woken > read;
-    (!path.sending.is_empty()).then(|| path.sending.iter().any(woken))
+    let is_seen = path.sending.iter().any(|hop| hop.woken >= newest.at);
+    is_seen.then(|| path.sending.iter().any(|hop| hop.from_irq && hop.woken > read))
 }

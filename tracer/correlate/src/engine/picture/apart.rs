@@ -56,7 +56,7 @@ impl Picture<'_> {
         for (group, name) in groups.iter_mut().zip(&names) {
             let same = names.iter().filter(|other| *other == name).count();
             if name.is_some() && same > 1 {
-                let domain = self.accounts.rows.get(group.id).and_then(|row| row.domain);
+                let domain = self.accounts.rows.get(group.id).and_then(|row| row.name.domain);
                 group.broker = domain
                     .map(|domain| format!("domain {domain}"))
                     .or_else(|| group.endpoint.map(|endpoint| endpoint.to_string()));

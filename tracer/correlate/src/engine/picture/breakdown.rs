@@ -91,7 +91,9 @@ impl Picture<'_> {
                 let index = usize::try_from(number).unwrap_or(usize::MAX);
                 table.hosts.get(index).map(ToString::to_string)
             }
-            Dimension::Protocol => Some(self.accounts.rows.get(GroupId(id))?.middleware.clone()),
+            Dimension::Protocol => {
+                Some(self.accounts.rows.get(GroupId(id))?.name.middleware.clone())
+            }
             Dimension::Broker => {
                 let group = self.accounts.rows.root(GroupId(id));
                 let group = groups.iter().find(|one| one.id == group)?;

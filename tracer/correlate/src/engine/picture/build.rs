@@ -64,7 +64,8 @@ impl Picture<'_> {
     }
 
     pub(super) fn overheads(&self) -> Vec<Overhead> {
-        let mut all: Vec<Overhead> = self.accounts.rows.iter().map(|(_, row)| row.past).collect();
+        let mut all: Vec<Overhead> =
+            self.accounts.rows.iter().map(|(_, row)| row.past.overhead).collect();
         let mut open = Vec::new();
         for (direction, conversation) in self.seen.conversations.flows().iter() {
             let row = conversation.row.map(|(row, _)| self.accounts.rows.root(row));
@@ -87,7 +88,7 @@ impl Picture<'_> {
     /// The parts of each row's traffic that are not known.
     pub(super) fn holes(&self) -> Vec<Holes> {
         let mut all: Vec<Holes> =
-            self.accounts.rows.iter().map(|(_, row)| row.past_holes).collect();
+            self.accounts.rows.iter().map(|(_, row)| row.past.holes).collect();
         let (conversations, rows) = (self.seen.conversations, &self.accounts.rows);
         for (direction, conversation) in conversations.flows().iter() {
             let row = conversation.row.map(|(row, _)| rows.root(row));
@@ -122,7 +123,7 @@ impl Picture<'_> {
         let own_traced = muted.map(|_| pauses.traced_seconds(now));
         let traced = own_traced.as_ref().unwrap_or(traced);
         let counts = row.counts;
-        let partial = row.partial.as_deref();
+        let partial = row.partial.figures.as_deref();
         // Where nothing was followed from end to end, the rates are those of what was seen in part.
         let rates = partial.filter(|_| counts.delivered == 0).map_or(&row.stats, |p| &p.here);
         let passed = partial.filter(|_| counts.delivered == 0).map(Partial::deliveries);
@@ -140,7 +141,7 @@ impl Picture<'_> {
         why.hold_up(of_row.collect(), &evidence.setting, now);
         Group {
             id,
-            middleware: row.middleware.clone(),
+            middleware: row.name.middleware.clone(),
             broker,
             endpoint: row.endpoint,
             messages: counts,
@@ -164,16 +165,8 @@ impl Picture<'_> {
             processes: self.processes(row),
             history: rates.points(now, pauses, traced),
             coverage: counts.coverage(from_elsewhere),
-            holes: Holes { unread_messages: row.unread[0].saturating_add(row.unread[1]), ..holes },
-            without_send: row.without_send,
-            to_unseen_readers: row.to_remote,
-            read_twice: row.read_twice,
-            cut_short: row.unheard.cut_short,
-            encrypted: row.unheard.encrypted,
-            unseen_pairs: row.unseen_parties.pairs,
-            unannounced: row.unseen_parties.unannounced,
-            nameless: row.nameless,
-            guessed: row.guessed,
+            holes: Holes { unread_messages: row.noted.unread(), ..holes },
+            uncertain: row.uncertain,
             partial: partial.map(|partial| Box::new(partial.figures())),
             notes: notes_of(row, muted),
             muted,
@@ -245,7 +238,12 @@ impl Picture<'_> {
             reported: self.reported(),
             uncaptured_bytes: self.accounts.totals.uncaptured,
             undecoded_bytes: self.accounts.totals.undecoded,
-            unread_messages: self.accounts.rows.iter().flat_map(|(_, row)| row.unread).total(),
+            unread_messages: self
+                .accounts
+                .rows
+                .iter()
+                .flat_map(|(_, row)| row.noted.unread)
+                .total(),
             unseen_sent: unseen(|holes| holes.sent),
             unseen_received: unseen(|holes| holes.received),
             evicted: self
@@ -281,5 +279,5 @@ pub fn broker_of(row: &Row, sockets: &Sockets) -> Option<String> {
         let forwarders = row.roles.iter().filter(|(_, role)| role.forwards);
         sockets.name(*forwarders.min_by_key(|role| role.0)?.0)
     };
-    row.broker.clone().or_else(|| server().or_else(forwards).map(str::to_owned))
+    row.name.broker.clone().or_else(|| server().or_else(forwards).map(str::to_owned))
 }

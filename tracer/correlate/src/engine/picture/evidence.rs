@@ -4,15 +4,13 @@ use super::Picture;
 use super::build::broker_of;
 use crate::bytes::{Holes, Overhead};
 use crate::flow::{ClientOf, GoneServer};
+use crate::limits::network::LEAST_STUCK;
 use crate::rows::{ProcessRole, Row};
 use crate::why::{
     DropPlace, Evidence, Losses, MissedBy, ServerGone, Setting, StuckConnection, Throttled,
 };
-use wirelap_events::{DroppedPacket, GroupId, Nanos, NetNs, Pid, Tid, Total};
+use wirelap_events::{DroppedPacket, GroupId, Nanos, NetNs, Pid, Tid};
 use wirelap_protocols::MessageRouting;
-
-/// Bytes that were sent again and again for less may still arrive: a timeout or two.
-const LATE: Nanos = Nanos::from_millis(1_000);
 
 impl Picture<'_> {
     /// Why each row's messages took as long as they did, by the row's name. For adding up repetitions.
@@ -22,7 +20,7 @@ impl Picture<'_> {
             let broker = broker_of(row, self.seen.conversations.sockets());
             let known = (id, broker.as_deref());
             let evidence = self.evidence_of(row, known, &overhead, holes, self.seen.coverage.now());
-            (row.middleware.clone(), evidence)
+            (row.name.middleware.clone(), evidence)
         })
         .collect()
     }
@@ -37,13 +35,13 @@ impl Picture<'_> {
     ) -> Evidence {
         let mut evidence = row.evidence.clone();
         if row.counts.matched == 0 {
-            evidence.merge(&row.partial_evidence);
+            evidence.merge(&row.partial.evidence);
         }
         evidence.losses = Losses {
             sent: row.counts.sent,
             delivered: row.counts.delivered,
             duplicates: row.counts.duplicates,
-            shared: row.shared,
+            shared: row.noted.shared,
             skipped: row.numbers.missing(),
             resent: overhead.detail.retransmissions,
             hidden: self
@@ -53,8 +51,8 @@ impl Picture<'_> {
                 .saturating_add(self.accounts.totals.undecoded)
                 .saturating_add(overhead.opaque)
                 .div_ceil(row.stats.payload.quantile(0.5).max(1))
-                .saturating_add(row.unread.iter().total())
-                .saturating_add(row.unknown_reads)
+                .saturating_add(row.noted.unread())
+                .saturating_add(row.noted.unknown_reads)
                 .saturating_add(holes.sent.packets),
             ..evidence.losses
         };
@@ -99,8 +97,8 @@ impl Picture<'_> {
         let names =
             named.filter_map(|pid| Some((pid, self.seen.conversations.sockets().comm(pid)?)));
         evidence.setting = Setting {
-            middleware: row.middleware.clone(),
-            protocol: row.protocol,
+            middleware: row.name.middleware.clone(),
+            protocol: row.name.protocol,
             implementation: row.implementation.name(),
             broker: broker.map(str::to_owned),
             since: self.seen.coverage.since(),
@@ -124,7 +122,7 @@ impl Picture<'_> {
         let conversations = self.seen.conversations;
         let since = self.seen.coverage.since();
         let all = conversations.stuck(&self.accounts.rows).into_iter();
-        let late = all.filter(|(row, _, stuck)| *row == id && now >= stuck.from + LATE);
+        let late = all.filter(|(row, _, stuck)| *row == id && now >= stuck.from + LEAST_STUCK);
         late.filter_map(|(_, direction, stuck)| {
             let key = conversations.flows().flow(direction)?.key;
             let sender = conversations.sender_of(direction);
@@ -154,7 +152,7 @@ impl Picture<'_> {
         let conversations = self.seen.conversations;
         let since = self.seen.coverage.since();
         let named = |pid: Pid| (pid, conversations.sockets().comm(pid).unwrap_or_default());
-        let is_brokered = wirelap_protocols::by_name(row.protocol)
+        let is_brokered = wirelap_protocols::by_name(row.name.protocol)
             .is_some_and(|protocol| protocol.topology() == MessageRouting::Brokered);
         let forwards = |pid: Pid| row.roles.get(&pid).is_some_and(|role| role.forwards);
         let is_its =

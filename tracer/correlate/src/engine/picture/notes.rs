@@ -2,6 +2,7 @@
 
 use super::super::totals::Totals;
 use crate::rows::Row;
+use crate::stats::UncertainCounts;
 use crate::tls_keys::TlsCounts;
 use crate::view::{GroupNote, Muted, SnapshotNote};
 use wirelap_events::TraceDetail;
@@ -26,21 +27,22 @@ pub fn notes_of_all(
 
 /// The notes of a row, from its counters.
 pub fn notes_of(row: &Row, muted: Option<Muted>) -> Vec<GroupNote> {
-    let [to_broker, from_broker] = row.unread;
+    let [to_broker, from_broker] = row.noted.unread;
+    let UncertainCounts { without_send, to_unseen_readers, superseded, .. } = row.uncertain;
     let all = [
-        (row.without_send, GroupNote::SendNotSeen { deliveries: row.without_send }),
-        (row.to_remote, GroupNote::ReaderNotSeen { legs: row.to_remote }),
-        (row.in_subflows, GroupNote::Subflows { legs: row.in_subflows }),
-        (row.shared, GroupNote::SharedMemory { legs: row.shared }),
+        (without_send, GroupNote::SendNotSeen { deliveries: without_send }),
+        (to_unseen_readers, GroupNote::ReaderNotSeen { legs: to_unseen_readers }),
+        (row.noted.in_subflows, GroupNote::Subflows { legs: row.noted.in_subflows }),
+        (row.noted.shared, GroupNote::SharedMemory { legs: row.noted.shared }),
         (
             to_broker.saturating_add(from_broker),
             GroupNote::UnreadBatches { to_broker, from_broker },
         ),
-        (row.read_from_log, GroupNote::ReadFromLog { messages: row.read_from_log }),
-        (row.unheard.superseded, GroupNote::Superseded { replies: row.unheard.superseded }),
-        (row.framed, GroupNote::PacketNotSeen { legs: row.framed }),
+        (row.noted.read_from_log, GroupNote::ReadFromLog { messages: row.noted.read_from_log }),
+        (superseded, GroupNote::Superseded { replies: superseded }),
+        (row.noted.framed, GroupNote::PacketNotSeen { legs: row.noted.framed }),
     ];
     let counted = all.into_iter().filter(|(count, _)| *count > 0).map(|(_, note)| note);
     let muted = muted.map(GroupNote::Muted).into_iter();
-    muted.chain(counted).chain(row.domain.map(|domain| GroupNote::Domain { domain })).collect()
+    muted.chain(counted).chain(row.name.domain.map(|domain| GroupNote::Domain { domain })).collect()
 }

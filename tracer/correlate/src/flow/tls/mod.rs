@@ -14,11 +14,13 @@
 //! |---|---|
 //! | `lane` | the text of one direction, and where it lies |
 //! | `text` | the text of both directions |
+//! | `layer` | the text and the keys of a conversation |
 //! | `records` | where the records of one direction end |
 
 mod lane;
+pub(super) mod layer;
 mod records;
-pub(super) mod text;
+mod text;
 
 use super::attempts::Attempts;
 use super::conversation::{Conversation, State};
@@ -35,7 +37,7 @@ struct FoundBefore {
     all: usize,
     fragments: usize,
     released: usize,
-    rooms: usize,
+    acknowledgements: usize,
     has_asked: bool,
 }
 
@@ -63,31 +65,29 @@ impl Conversation {
 
     /// The text that one side sends; `None` if it is of no use.
     fn text_lane(&mut self, side: Side) -> Option<&mut Lane> {
-        if self.tls.is_none() {
+        if self.tls.text.is_none() {
             self.begin_text();
         }
         if matches!(self.state, State::Ignored) {
             return None;
         }
-        Some(&mut self.tls.as_mut()?.lanes[side as usize])
+        Some(&mut self.tls.text.as_mut()?.lanes[side as usize])
     }
 
     /// From now on the text is read. What the records looked like says nothing of it.
     pub(super) fn begin_text(&mut self) {
-        self.tls = Some(Box::default());
-        self.name = self.foreign_name().cloned().map(Box::new);
-        (self.observer, self.pending, self.is_final) = (None, None, false);
+        self.tls.text = Some(Box::default());
         // What the records looked like as a WebSocket has other positions than the text.
-        self.websocket = None;
+        self.search.restart();
         let was_ignored = matches!(self.state, State::Ignored);
         for flow in &mut self.flows {
-            flow.head = FirstBytes::default();
+            flow.start.head = FirstBytes::default();
             flow.stream = None;
-            flow.writes.clear();
-            flow.boundary = None;
+            flow.start.writes = Vec::new();
+            flow.start.boundary = None;
             if was_ignored {
                 flow.interrupted = true;
-                flow.forget_seen();
+                flow.packets.forget_seen();
             }
         }
         // A protocol that the user has named is that of the text.
@@ -100,7 +100,7 @@ impl Conversation {
     /// Reads the text of the records that have come, now that the flow's bytes before `upto` have.
     pub(super) fn read_texts(&mut self, side: Side, upto: Offset, found: &mut DecoderOutput) {
         while let Some(WaitingRecord { place, text }) =
-            self.tls.as_mut().and_then(|tls| tls.lanes[side as usize].take(upto))
+            self.tls.text.as_mut().and_then(|tls| tls.lanes[side as usize].take(upto))
         {
             self.read_text(side, place.text, &text, found);
         }
@@ -119,7 +119,7 @@ impl Conversation {
             fragments: found.fragments.len(),
             released: found.released.len(),
             has_asked: self.control.asked.is_some(),
-            rooms: self.control.rooms.iter().flatten().count(),
+            acknowledgements: self.control.acknowledgements.iter().flatten().count(),
         };
         let missing = range.len().saturating_sub(text.len() as u64);
         let piece = Piece::Bytes { at: range.start, bytes: text, missing };
@@ -131,7 +131,7 @@ impl Conversation {
 
     /// Moves what was found in the text to where it lies in the flow.
     fn place_found(&mut self, side: Side, before: &FoundBefore, found: &mut DecoderOutput) {
-        let Some(tls) = &self.tls else { return };
+        let Some(tls) = &self.tls.text else { return };
         let lane = |side: Side| &tls.lanes[side as usize];
         for message in found.all.iter_mut().skip(before.all) {
             message.extent = lane(message.side).range(message.extent);
@@ -147,10 +147,12 @@ impl Conversation {
             let back = lane(released.side.other());
             released.receipt = released.receipt.map(|end| back.end(end));
         }
-        for room in self.control.rooms.iter_mut().skip(before.rooms).flatten() {
-            room.end = lane(side).end(room.end);
-            room.message = room.message.map(|end| lane(side.other()).end(end));
-            room.full_with = room.full_with.map(|end| lane(side.other()).end(end));
+        for found in
+            self.control.acknowledgements.iter_mut().skip(before.acknowledgements).flatten()
+        {
+            found.end = lane(side).end(found.end);
+            found.message = found.message.map(|end| lane(side.other()).end(end));
+            found.full_with = found.full_with.map(|end| lane(side.other()).end(end));
         }
         if !before.has_asked {
             self.control.asked = self.control.asked.map(|end| lane(side).end(end));

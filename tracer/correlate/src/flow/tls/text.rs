@@ -22,7 +22,7 @@ impl TlsText {
         self.lanes[side as usize].opened(record, len)
     }
 
-    /// The same with `side` in place of `theirs`.
+    /// The text with `side` in place of `theirs`.
     pub fn mapped(mut self, side: Side, theirs: Side) -> TlsText {
         if side != theirs {
             self.lanes.reverse();

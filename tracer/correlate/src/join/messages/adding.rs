@@ -1,33 +1,29 @@
 //! New messages, and new legs of open ones.
 
-use super::super::contents::Contents;
 use super::super::index::Added;
 use super::super::new_leg::{Joined, NewLeg};
 use super::super::open::{LegState, Message};
 use super::Messages;
 use crate::ids::{LegKey, Node};
-use rustc_hash::FxHashSet;
+use crate::limits::deliveries::HOLDS_REMEMBERED;
 use wirelap_events::{GroupId, Nanos, Saturate, Stamp};
 use wirelap_protocols::MessageRouting;
 
 /// The most legs of a message, alone with its content, that are looked at for a direction.
 const FEW_LEGS: u32 = 4;
 
-/// A message whose every leg is delivered is remembered for this many holds, for copies of it.
-const HOLDS_REMEMBERED: u64 = 10;
-
 impl Messages {
     /// Adds a message that begins with a leg. Its forwarder had it when it was found, or at `read`.
     pub(super) fn add_message(&mut self, new: &NewLeg, read: Option<Nanos>) -> (LegKey, Joined) {
-        let is_orphan = match new.topology {
+        let is_orphan = match new.message.topology {
             MessageRouting::PeerToPeer => false,
             MessageRouting::Brokered if new.is_handed_on() => true,
             MessageRouting::Brokered | MessageRouting::Either => {
                 new.passed_on || self.may_have_missed(&new.ends.sender, &new.ends.receiver, new.at)
             }
         };
-        if new.topology == MessageRouting::Brokered
-            && new.toward.is_server()
+        if new.message.topology == MessageRouting::Brokered
+            && new.reader.toward.is_server()
             && let Some(pid) = new.ends.receiver.pid
         {
             self.forwarders.learn_server(pid);
@@ -37,17 +33,10 @@ impl Messages {
         let index = self.open.insert(Message {
             id,
             serial: self.serial,
-            identity: new.identity,
-            content: new.content,
-            stamp: new.stamp,
-            payload_len: new.payload_len,
-            topic: new.topic,
-            subject: new.subject,
+            facts: new.message,
             place: None,
             is_place_given: false,
             number: None,
-            row: new.row,
-            topology: new.topology,
             at: read.map_or(new.at, |read| read.min(new.at)),
             first: usize::MAX,
             last: usize::MAX,
@@ -55,19 +44,17 @@ impl Messages {
             open: 0,
             is_orphan,
             keeps_directions: false,
-            repeats: new.repeats,
             overdue: false,
             is_kept: false,
-            is_logged: new.is_logged,
             is_retained: false,
             is_unmatched: false,
         });
-        let soon = Nanos(self.hold.0.saturating_mul(HOLDS_REMEMBERED));
-        self.soon.push_back((new.at + soon, index, self.serial));
-        match self.index.add(new.identity, (self.serial, index)) {
+        let soon = Nanos(self.limits.hold.0.saturating_mul(HOLDS_REMEMBERED));
+        self.queues.soon.push_back((new.at + soon, index, self.serial));
+        match self.index.add(new.message.identity, (self.serial, index)) {
             Added::Alone => {
-                if let (Some(contents), Some(content)) = (&mut self.contents, new.content) {
-                    contents.add(content, new.identity);
+                if let (Some(contents), Some(content)) = (&mut self.contents, new.message.content) {
+                    contents.add(content, new.message.identity);
                 }
             }
             Added::Second((_, first)) => {
@@ -80,27 +67,11 @@ impl Messages {
         (key, if is_orphan { Joined::Orphan } else { Joined::New })
     }
 
-    /// From now on messages are known by their content alone, too: there is one that is not sure of its name.
-    pub(super) fn keep_contents(&mut self) {
-        let mut contents = Contents::default();
-        let mut all: Vec<&Message> = self.open.iter().map(|(_, message)| message).collect();
-        all.sort_unstable_by_key(|message| message.serial);
-        let mut seen = FxHashSet::default();
-        for message in all {
-            if seen.insert(message.identity)
-                && let Some(content) = message.content
-            {
-                contents.add(content, message.identity);
-            }
-        }
-        self.contents = Some(contents);
-    }
-
     /// True if a message that was found at `at` may have come to its sender unseen. A message from a process to itself
     /// goes no further.
     fn may_have_missed(&self, sender: &Node, receiver: &Node, at: Nanos) -> bool {
         let stays_inside = sender.pid.is_some() && sender.pid == receiver.pid;
-        !stays_inside && self.forwarders.may_have_missed(sender, at - self.patience)
+        !stays_inside && self.forwarders.may_have_missed(sender, at - self.limits.patience)
     }
 
     /// Before a leg is completed: takes note if it turned out that its message may have come to its sender unseen. Returns the row
@@ -108,7 +79,7 @@ impl Messages {
     pub fn lose_origin(&mut self, key: LegKey) -> Option<(GroupId, Option<Stamp>)> {
         let leg = self.leg(key).filter(|leg| leg.parent().is_none() && !leg.is_repeated())?;
         let (index, message) = (leg.message, self.open.get(leg.message)?);
-        let is_first = !message.is_orphan && message.topology != MessageRouting::PeerToPeer;
+        let is_first = !message.is_orphan && message.facts.topology != MessageRouting::PeerToPeer;
         let was_delivered = || self.legs_of(message).any(|leg| self.legs[leg].emitted);
         if !is_first
             || !self.may_have_missed(leg.sender(), leg.receiver(), leg.at)
@@ -118,7 +89,7 @@ impl Messages {
         }
         let message = self.open.get_mut(index)?;
         message.is_orphan = true;
-        (!message.repeats).then_some((message.row, message.stamp))
+        (!message.facts.repeats).then_some((message.facts.row, message.facts.stamp))
     }
 
     pub(super) fn add_leg(
@@ -136,12 +107,13 @@ impl Messages {
         let serial = self.serial;
         let index = self.legs.insert(LegState::new(message, serial, new));
         if let Some(parent) = parent {
-            let position = self.legs.get_mut(parent).map(|parent| parent.add_child(index, serial));
+            let position =
+                self.legs.get_mut(parent).map(|parent| parent.links.add_child(index, serial));
             let came = self.legs.get(parent).map(|parent| parent.at);
             let leg = &mut self.legs[index];
-            (leg.parent, leg.position) = (parent.into(), position.unwrap_or_default());
+            (leg.links.parent, leg.links.position) = (parent.into(), position.unwrap_or_default());
             if let Some(present) = new.present.filter(|one| came.is_some_and(|at| at < one.since)) {
-                leg.awaited(present);
+                leg.note_presence(present);
             }
         }
         self.unfinished.set(message, true);
@@ -149,7 +121,7 @@ impl Messages {
         if entry.legs == 0 {
             entry.first = index;
         } else {
-            self.legs[entry.last].next = index.into();
+            self.legs[entry.last].links.next = index.into();
         }
         entry.last = index;
         entry.legs.grow(1);
@@ -157,13 +129,13 @@ impl Messages {
             self.release_retained(message, new.at);
         }
         let entry = &mut self.open[message];
-        entry.topic = entry.topic.or(new.topic);
+        entry.facts.topic = entry.facts.topic.or(new.message.topic);
         entry.open.grow(1);
         self.waiting.grow(1);
         if entry.keeps_directions {
-            self.index.add_direction(new.identity, new.way(), (entry.serial, message));
+            self.index.add_direction(new.message.identity, new.way(), (entry.serial, message));
         } else if entry.legs > FEW_LEGS {
-            self.index.keep_directions(new.identity);
+            self.index.keep_directions(new.message.identity);
             self.tell_directions(message);
         }
         (index, serial)
@@ -175,12 +147,12 @@ impl Messages {
         entry.keeps_directions = true;
         let mut next = Some(entry.first);
         while let Some(leg) = next.and_then(|leg| self.legs.get(leg)) {
-            self.index.add_direction(entry.identity, leg.way(), (entry.serial, message));
-            next = leg.next.get();
+            self.index.add_direction(entry.facts.identity, leg.way(), (entry.serial, message));
+            next = leg.links.next.get();
         }
     }
 
-    /// The same message in the same direction: its read may be the one that counts.
+    /// Adds a leg of the same message in the same direction: its read may be the one that counts.
     pub(super) fn add_again(&mut self, message: usize, new: &NewLeg) -> LegKey {
         let original = self
             .legs_of(&self.open[message])
@@ -188,7 +160,7 @@ impl Messages {
         let parent = original.and_then(|leg| self.legs[leg].parent());
         let key = self.add_leg(message, new, None);
         let leg = &mut self.legs[key.0];
-        (leg.parent, leg.again) = (parent.into(), original.into());
+        (leg.links.parent, leg.links.again) = (parent.into(), original.into());
         key
     }
 }

@@ -11,8 +11,8 @@ impl Messages {
     /// Everything that will be known of a leg is known, and is kept in as little room as it needs.
     pub fn keep(&mut self, key: LegKey, leg: Box<Leg>) -> Option<KeptLeg> {
         let state = self.leg(key)?;
-        let (kept, room) = KeptLeg::of(leg, &state.ends, state.flow_range());
-        self.forget(room);
+        let (kept, spare) = KeptLeg::of(leg, &state.ends, state.flow_range());
+        self.forget(spare);
         Some(kept)
     }
 
@@ -34,7 +34,7 @@ impl Messages {
         state.is_remote = is_remote;
         self.open[message].open.shrink(1);
         self.waiting.shrink(1);
-        if let Some(original) = self.legs[index].again.get() {
+        if let Some(original) = self.legs[index].links.again.get() {
             if !has_read || !self.replace(original, index) {
                 return self.note_finished(message);
             }
@@ -46,7 +46,7 @@ impl Messages {
             return self.note_finished(place);
         }
         let first = deliver.len();
-        if self.legs[index].has_child {
+        if self.legs[index].links.has_child {
             deliver.extend(self.legs_of(message).filter(|&leg| self.is_ready(message, leg)));
         } else if self.is_ready(message, index) {
             deliver.push(index);
@@ -67,7 +67,7 @@ impl Messages {
     /// were not handed out.
     pub fn partial_ends(&mut self, key: LegKey, ends: &mut Vec<usize>) {
         let Some(leg) = self.leg(key) else { return };
-        let (message, is_remote, has_child) = (leg.message, leg.is_remote, leg.has_child);
+        let (message, is_remote, has_child) = (leg.message, leg.is_remote, leg.links.has_child);
         let place = message;
         let Some(message) = self.open.get(message) else { return };
         let is_end = |&leg: &usize| {
@@ -91,8 +91,8 @@ impl Messages {
     /// True if a leg leads from a broker to a client.
     pub fn comes_from_server(&self, leg: usize) -> bool {
         self.legs.get(leg).is_some_and(|leg| {
-            let topology = self.open.get(leg.message).map(|message| message.topology);
-            !leg.toward.is_server() && topology == Some(MessageRouting::Brokered)
+            let topology = self.open.get(leg.message).map(|message| message.facts.topology);
+            !leg.reader.toward.is_server() && topology == Some(MessageRouting::Brokered)
         })
     }
 
@@ -127,8 +127,8 @@ impl Messages {
             state.whole |= whole;
         }
         leg.sender = first.sender.or(leg.sender);
-        let room = state.keep(leg);
-        self.forget(room);
+        let spare = state.keep(leg);
+        self.forget(spare);
         true
     }
 

@@ -2,45 +2,47 @@
 
 use super::super::open::{GivenUp, Leftover, LegState, Message};
 use super::Messages;
+use crate::limits::deliveries::LONGEST_UNREAD;
 use slab::Slab;
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Saturate, Transport};
 
-/// A message that lies unread in a socket is waited for so long.
-pub const LONGEST: Nanos = Nanos::from_millis(300_000);
-
 impl Messages {
     /// The next message whose time has come, for [`Messages::give_up`]. `None` when there is none. One that `is_awaited` by a
     /// subscriber that is behind is kept, as long as there is room for it.
-    pub fn expired(&mut self, now: Nanos, is_awaited: impl Fn(&Message) -> bool) -> Option<usize> {
+    pub fn next_expired(
+        &mut self,
+        now: Nanos,
+        is_awaited: impl Fn(&Message) -> bool,
+    ) -> Option<usize> {
         while let Some((at, index)) = self.first_soon()
             && at <= now
         {
-            self.soon.pop_front();
+            self.queues.soon.pop_front();
             if self.is_done(index) {
                 return Some(index);
             }
             let message = &self.open[index];
-            let expires = message.at + self.patience + self.hold;
-            self.late.push_back((expires, index, message.serial));
+            let expires = message.at + self.limits.patience + self.limits.hold;
+            self.queues.late.push_back((expires, index, message.serial));
         }
         while let Some((at, index)) = self.first_late()
             && at <= now
         {
-            self.late.pop_front();
+            self.queues.late.pop_front();
             let has_room = self.has_room_to_keep();
             let message = &mut self.open[index];
             // A late leg has patience of its own, and one that is known to lie in a socket more.
-            let lies = now < message.at + LONGEST;
+            let lies = now < message.at + LONGEST_UNREAD;
             if message.open > 0 && (!message.overdue || lies) {
                 message.overdue = true;
-                self.late.push_back((now + self.patience, index, message.serial));
+                self.queues.late.push_back((now + self.limits.patience, index, message.serial));
                 continue;
             }
             if lies && (message.is_kept || has_room) && is_awaited(message) {
                 self.kept.grow(usize::from(!message.is_kept));
                 message.is_kept = true;
-                self.late.push_back((now + self.patience, index, message.serial));
+                self.queues.late.push_back((now + self.limits.patience, index, message.serial));
                 continue;
             }
             return Some(index);
@@ -51,7 +53,7 @@ impl Messages {
     /// True if there is room to keep a message that all others have for a subscriber that is behind: these take a quarter of
     /// the room at most.
     fn has_room_to_keep(&self) -> bool {
-        self.kept < self.limit / 4 && self.legs.len() < self.limit
+        self.kept < self.limits.messages / 4 && self.legs.len() < self.limits.messages
     }
 
     /// The message that matters least, for [`Messages::give_up`]: one that is only remembered for its copies, else the
@@ -72,11 +74,11 @@ impl Messages {
     /// The first of the messages that may be done soon, and when that is to be looked at. Drops the
     /// entries of those that are gone.
     fn first_soon(&mut self) -> Option<(Nanos, usize)> {
-        first(&mut self.soon, &self.open)
+        first(&mut self.queues.soon, &self.open)
     }
 
     fn first_late(&mut self) -> Option<(Nanos, usize)> {
-        first(&mut self.late, &self.open)
+        first(&mut self.queues.late, &self.open)
     }
 
     /// True if every leg was delivered, or cannot be.
@@ -148,19 +150,21 @@ impl Messages {
             left.unread.grow(u64::from(!was_read));
             left.lost.grow(u64::from(!was_read && leg.transport == Transport::Udp));
         }
-        let (identity, row, entry) = (message.identity, message.row, (message.serial, index));
-        let (subject, at, payload_len) = (message.subject, message.at, message.payload_len);
-        let (keeps_directions, content) = (message.keeps_directions, message.content);
+        let (identity, row, entry) =
+            (message.facts.identity, message.facts.row, (message.serial, index));
+        let (subject, at, payload_len) =
+            (message.facts.subject, message.at, message.facts.payload_len);
+        let (keeps_directions, content) = (message.keeps_directions, message.facts.content);
         let (place, is_retained) = (message.place, message.is_retained);
         self.waiting.shrink(message.open as usize);
-        let is_warmup = message.is_warmup();
+        let is_warmup = message.facts.is_warmup();
         self.kept.shrink(usize::from(message.is_kept));
         let mut next = Some(message.first);
         while let Some(leg) = next.and_then(|leg| self.legs.try_remove(leg)) {
             if keeps_directions {
                 self.index.remove_direction(identity, leg.way(), entry);
             }
-            next = leg.next.get();
+            next = leg.links.next.get();
             self.forget(leg.leg.into_room());
         }
         if self.index.remove(identity, entry)

@@ -48,10 +48,12 @@ impl Messages {
         self.leg(key).is_some_and(|leg| {
             let message = self.open.get(leg.message);
             message.is_some_and(|message| {
-                message.topology == MessageRouting::Brokered
-                    && !leg.toward.is_server()
+                message.facts.topology == MessageRouting::Brokered
+                    && !leg.reader.toward.is_server()
                     && !leg.is_repeated()
-                    && leg.parent().is_some_and(|parent| self.legs[parent].toward.is_server())
+                    && leg
+                        .parent()
+                        .is_some_and(|parent| self.legs[parent].reader.toward.is_server())
                     && self.waits_with_another(message, leg)
             })
         })
@@ -59,10 +61,10 @@ impl Messages {
 
     /// True if a later message of the same content was there when a leg was written.
     fn waits_with_another(&self, message: &Message, leg: &LegState) -> bool {
-        if message.identity.exact || !message.keeps_directions {
+        if message.facts.identity.exact || !message.keeps_directions {
             return false;
         }
-        let mut later = self.index.from(message.identity, message.serial.saturating_add(1));
+        let mut later = self.index.from(message.facts.identity, message.serial.saturating_add(1));
         let next = later.next().and_then(|next| self.open.get(next));
         next.is_some_and(|next| next.at <= leg.written)
     }
@@ -76,7 +78,7 @@ impl Messages {
         (!self.waits_with_another(message, leg)).then(|| leg.written - parent.at)
     }
 
-    /// Of the older messages than the last that a direction has `carried`, which came to its sender later than that, the first that came.
+    /// The first that came of the messages which are older than the last that a direction has `carried`, and came to its sender later than that.
     pub(super) fn overtaken(&self, new: &NewLeg, carried: Listed) -> Option<usize> {
         if !new.is_from_server() {
             return None;
@@ -85,7 +87,7 @@ impl Messages {
         let last = self.open.get(carried.1)?;
         // One that was not seen to come had come when it was found.
         let last = self.came(last, node).map_or(last.at, |(_, at)| at);
-        let earlier = self.index.before(new.identity, carried.0).take(SEARCHED);
+        let earlier = self.index.before(new.message.identity, carried.0).take(SEARCHED);
         let left = earlier.filter_map(|index| {
             let message = self.open.get(index)?;
             let (_, at) = self.came(message, node).filter(|&(_, at)| at >= last && at <= new.at)?;
@@ -105,7 +107,7 @@ impl Messages {
         let mut legs = self.legs_of(message).take(MOST_BEFORE);
         let leg = legs.find(|&leg| {
             let leg = &self.legs[leg];
-            leg.toward.is_server() && !leg.is_repeated() && self.leads_to_node(leg, node)
+            leg.reader.toward.is_server() && !leg.is_repeated() && self.leads_to_node(leg, node)
         })?;
         Some((leg, self.legs[leg].at))
     }
@@ -175,7 +177,7 @@ impl Messages {
         let Some(leg) = self.leg(key) else { return };
         let Some(first) = self.open.get(leg.message) else { return };
         let (node, way) = (*leg.sender(), leg.way());
-        let all = self.index.from(first.identity, first.serial).take(MOST_COMPARED);
+        let all = self.index.from(first.facts.identity, first.serial).take(MOST_COMPARED);
         let came =
             all.filter_map(|index| Some((index, self.came(self.open.get(index)?, &node)?.1)));
         turn.came.extend(came);
@@ -204,12 +206,12 @@ impl Messages {
         };
         let Some(habit) = habit else {
             // What was stored for a reader comes at once when that is there.
-            let is_stored = matches!(self.legs[first].group, ReaderGroup::Named(_));
-            return (!is_stored && all(&|time| time < self.hold)).then_some((left, until));
+            let is_stored = matches!(self.legs[first].reader.group, ReaderGroup::Named(_));
+            return (!is_stored && all(&|time| time < self.limits.hold)).then_some((left, until));
         };
         let is_silent = || {
             let last = left.checked_sub(1).and_then(|last| turn.came.get(last));
-            last.is_some_and(|(_, at)| *at + self.hold <= written(first))
+            last.is_some_and(|(_, at)| *at + self.limits.hold <= written(first))
         };
         let are_usual = all(&|time| habit.is_usual(time));
         (are_usual && (left <= FEW_DROPPED || is_silent())).then_some((left, until))
@@ -281,7 +283,7 @@ impl Messages {
     /// True if the sender of a leg still sent earlier messages of its content when its own came.
     fn was_busy(&self, leg: &LegState, came: Nanos) -> bool {
         let Some(message) = self.open.get(leg.message) else { return false };
-        let earlier = self.index.before(message.identity, message.serial).take(MOST_BEFORE);
+        let earlier = self.index.before(message.facts.identity, message.serial).take(MOST_BEFORE);
         let mut before = earlier.filter_map(|index| self.leg_on(self.open.get(index)?, leg.way()));
         before.next().is_some_and(|before| self.legs[before].written > came)
     }
@@ -325,7 +327,7 @@ impl Messages {
     pub(super) fn tell_direction(&mut self, leg: usize) {
         let leg = &self.legs[leg];
         let Some(message) = self.open.get(leg.message) else { return };
-        self.index.add_direction(message.identity, leg.way(), (message.serial, leg.message));
+        self.index.add_direction(message.facts.identity, leg.way(), (message.serial, leg.message));
     }
 
     /// A leg and those that continue it are another message's, which came to the same server.
@@ -345,9 +347,9 @@ impl Messages {
             self.link(one, to);
         }
         let serial = self.legs[leg].serial;
-        let position = self.legs[parent].add_child(leg, serial);
-        self.legs[parent].has_child = true;
-        self.legs[leg].continues(parent, position, came);
+        let position = self.legs[parent].links.add_child(leg, serial);
+        self.legs[parent].links.has_child = true;
+        self.legs[leg].continue_from(parent, position, came);
         self.note_finished(from);
         self.note_finished(to);
         for &one in moved.iter() {
@@ -361,22 +363,22 @@ impl Messages {
         let Some(message) = self.open.get(message) else { return };
         let another = self.legs_of(message).find(|&one| self.legs[one].parent() == Some(parent));
         let another = another.map(|one| (one, self.legs[one].serial));
-        self.legs[parent].remove_child(leg, another);
-        self.legs[parent].has_child = another.is_some();
+        self.legs[parent].links.remove_child(leg, another);
+        self.legs[parent].links.has_child = another.is_some();
     }
 
     /// Takes legs, none of which is the first, out of those of a message.
     fn unlink(&mut self, message: usize, legs: &[usize]) {
         let Some(entry) = self.open.get(message) else { return };
-        let (mut last, mut next) = (entry.first, self.legs[entry.first].next.get());
+        let (mut last, mut next) = (entry.first, self.legs[entry.first].links.next.get());
         while let Some(one) = next {
-            next = self.legs[one].next.get();
+            next = self.legs[one].links.next.get();
             if !legs.contains(&one) {
-                self.legs[last].next = one.into();
+                self.legs[last].links.next = one.into();
                 last = one;
             }
         }
-        self.legs[last].next = Link::NONE;
+        self.legs[last].links.next = Link::NONE;
         let open = legs.iter().filter(|&&one| !self.legs[one].leg.is_known()).count();
         let entry = &mut self.open[message];
         entry.last = last;
@@ -391,7 +393,7 @@ impl Messages {
         let last = std::mem::replace(&mut entry.last, leg);
         entry.legs.grow(1);
         entry.open.grow(u32::from(is_open));
-        self.legs[last].next = leg.into();
-        (self.legs[leg].next, self.legs[leg].message) = (Link::NONE, message);
+        self.legs[last].links.next = leg.into();
+        (self.legs[leg].links.next, self.legs[leg].message) = (Link::NONE, message);
     }
 }

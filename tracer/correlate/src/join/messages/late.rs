@@ -19,19 +19,19 @@ impl Messages {
                 self.put_behind(leg, key);
             }
         }
-        self.legs[key.0].has_child = true;
+        self.legs[key.0].links.has_child = true;
         self.lead(message, key.0);
         let entry = &mut self.open[message];
         if !entry.is_orphan {
             return (key, Joined::Earlier);
         }
-        entry.row = new.row;
+        entry.facts.row = new.message.row;
         // What comes from a server came to it before.
-        entry.is_orphan = new.topology == MessageRouting::Brokered && new.is_handed_on();
+        entry.is_orphan = new.message.topology == MessageRouting::Brokered && new.is_handed_on();
         (key, if entry.is_orphan { Joined::Orphan } else { Joined::New })
     }
 
-    /// Where a new leg was found after legs on both sides of it, what was taken for two messages is one: those legs of the later part are
+    /// Joins two messages that are one, where a new leg was found after legs on both sides of it: those legs of the later part are
     /// put behind it. `left` tells when its last byte was sent.
     pub(super) fn append_later(
         &mut self,
@@ -39,8 +39,8 @@ impl Messages {
         key: LegKey,
         left: impl FnOnce() -> Option<Nanos>,
     ) {
-        let (all, _) = self.index.after(new.identity, None, |_| true);
-        if new.topology == MessageRouting::PeerToPeer || all.clone().nth(1).is_none() {
+        let (all, _) = self.index.after(new.message.identity, None, |_| true);
+        if new.message.topology == MessageRouting::PeerToPeer || all.clone().nth(1).is_none() {
             return;
         }
         let Some(left) = left().filter(|&left| left < new.at) else { return };
@@ -48,7 +48,7 @@ impl Messages {
         let later = all.take(SEARCHED).find(|&index| {
             self.open.get(index).is_some_and(|later| {
                 index != message
-                    && later.topology == new.topology
+                    && later.facts.topology == new.message.topology
                     && later.at >= left
                     && !later.is_retained
                     && self.leads_to(new, later)
@@ -66,9 +66,9 @@ impl Messages {
         let gone = self.open.remove(from);
         let entry = (gone.serial, from);
         for &leg in &legs {
-            self.index.remove_direction(gone.identity, self.legs[leg].way(), entry);
+            self.index.remove_direction(gone.facts.identity, self.legs[leg].way(), entry);
         }
-        self.index.remove(gone.identity, entry);
+        self.index.remove(gone.facts.identity, entry);
         self.unfinished.set(from, false);
         self.kept.shrink(usize::from(gone.is_kept));
         for leg in legs {
@@ -78,17 +78,17 @@ impl Messages {
             self.link(leg, to);
             self.tell_direction(leg);
         }
-        self.legs[behind.0].has_child = true;
+        self.legs[behind.0].links.has_child = true;
         if let Some(place) = gone.place {
             self.stored.remove(place, entry);
             self.set_place(behind, place);
         }
         let message = &mut self.open[to];
-        message.topic = message.topic.or(gone.topic);
+        message.facts.topic = message.facts.topic.or(gone.facts.topic);
         message.number = gone.number.or(message.number);
         self.note_finished(to);
-        if !gone.is_orphan && !gone.repeats {
-            self.merged = Some((gone.row, gone.stamp));
+        if !gone.is_orphan && !gone.facts.repeats {
+            self.merged = Some((gone.facts.row, gone.facts.stamp));
         }
     }
 
@@ -101,11 +101,11 @@ impl Messages {
     /// A leg that a message was thought to begin with goes on from another leg, which was found later.
     fn put_behind(&mut self, leg: usize, before: LegKey) {
         let serial = self.legs[leg].serial;
-        let position = self.legs[before.0].add_child(leg, serial);
+        let position = self.legs[before.0].links.add_child(leg, serial);
         let later = &mut self.legs[leg];
-        (later.parent, later.position) = (before.0.into(), position);
-        let toward = later.toward;
-        let topology = self.open[self.legs[before.0].message].topology;
+        (later.links.parent, later.links.position) = (before.0.into(), position);
+        let toward = later.reader.toward;
+        let topology = self.open[self.legs[before.0].message].facts.topology;
         if topology == MessageRouting::Brokered {
             self.forwarders.learn_role(&self.legs[before.0], toward);
         }
@@ -117,13 +117,13 @@ impl Messages {
     /// The last leg of a message becomes its first.
     fn lead(&mut self, message: usize, last: usize) {
         let entry = &self.open[message];
-        let before = self.legs_of(entry).find(|&leg| self.legs[leg].next == Link::from(last));
+        let before = self.legs_of(entry).find(|&leg| self.legs[leg].links.next == Link::from(last));
         let Some(before) = before else { return };
         let entry = &mut self.open[message];
         let first = std::mem::replace(&mut entry.first, last);
         entry.last = before;
-        self.legs[before].next = Link::NONE;
-        self.legs[last].next = first.into();
+        self.legs[before].links.next = Link::NONE;
+        self.legs[last].links.next = first.into();
     }
 
     /// Puts legs to clients that were found early behind the leg on which a server brought the message back: a process
@@ -142,7 +142,7 @@ impl Messages {
         let another = (handed, self.legs[handed].serial);
         let written = self.legs[back].written;
         let is_early = |leg: &LegState| {
-            let to_client = leg.parent() == Some(came) && !leg.toward.is_server();
+            let to_client = leg.parent() == Some(came) && !leg.reader.toward.is_server();
             to_client && leg.written >= written && !leg.is_repeated()
         };
         let legs = self.legs_of(&self.open[message]);
@@ -151,12 +151,12 @@ impl Messages {
         for leg in early {
             self.forwarders.unlearn_role(&self.legs[came], Toward::Client);
             self.forwarders.learn_role(&self.legs[back], Toward::Client);
-            self.legs[came].remove_child(leg, Some(another));
+            self.legs[came].links.remove_child(leg, Some(another));
             let serial = self.legs[leg].serial;
-            let position = self.legs[back].add_child(leg, serial);
-            self.legs[back].has_child = true;
+            let position = self.legs[back].links.add_child(leg, serial);
+            self.legs[back].links.has_child = true;
             let early = &mut self.legs[leg];
-            (early.parent, early.position) = (back.into(), position);
+            (early.links.parent, early.links.position) = (back.into(), position);
         }
     }
 }

@@ -70,10 +70,10 @@ impl Messages {
     ) -> (LegKey, Joined) {
         let stored = self.stored_at(new);
         let renamed = self.stored_identity(new, stored);
-        let renamed = renamed.map(|identity| NewLeg { identity, ..new.clone() });
+        let renamed = renamed.map(|identity| new.with_identity(identity));
         let new = renamed.as_ref().unwrap_or(new);
-        let carried = self.carried(new.identity, new.way());
-        if let Some((_, message)) = carried.filter(|_| new.identity.exact) {
+        let carried = self.carried(new.message.identity, new.way());
+        if let Some((_, message)) = carried.filter(|_| new.message.identity.exact) {
             return (self.add_again(message, new), Joined::Again);
         }
         if let Some(message) = stored.filter(|&message| self.has_carried(message, new)) {
@@ -90,8 +90,8 @@ impl Messages {
         {
             other = translated;
             new = &other;
-            carried = self.carried(new.identity, new.way());
-            if let Some((_, message)) = carried.filter(|_| new.identity.exact) {
+            carried = self.carried(new.message.identity, new.way());
+            if let Some((_, message)) = carried.filter(|_| new.message.identity.exact) {
                 return (self.add_again(message, new), Joined::Again);
             }
             // What proxies pass on keeps its topic.
@@ -99,19 +99,23 @@ impl Messages {
         }
         match found.or_else(|| self.read_from_replica(new)) {
             Some((message, Relation::Child(parent))) => {
-                if new.topology == MessageRouting::Either || !new.toward.is_server() {
+                if new.message.topology == MessageRouting::Either || !new.reader.toward.is_server()
+                {
                     self.forwarders.learn(&self.legs[parent]);
                 }
-                if new.topology == MessageRouting::Brokered && !self.may_have_come_back(parent, new)
+                if new.message.topology == MessageRouting::Brokered
+                    && !self.may_have_come_back(parent, new)
                 {
-                    self.forwarders.learn_role(&self.legs[parent], new.toward);
+                    self.forwarders.learn_role(&self.legs[parent], new.reader.toward);
                 }
                 let belief = self.learn_passage(new, parent, carried);
-                let is_copy = std::mem::replace(&mut self.legs[parent].has_child, true);
+                let is_copy = std::mem::replace(&mut self.legs[parent].links.has_child, true);
                 let joined = if is_copy { Joined::Copy } else { Joined::Leg };
                 let key = self.add_leg(message, new, Some(parent));
                 self.legs[key.0].is_guessed = belief == Some(Belief::Guessed);
-                if new.topology == MessageRouting::Brokered && !new.toward.is_server() {
+                if new.message.topology == MessageRouting::Brokered
+                    && !new.reader.toward.is_server()
+                {
                     self.take_over(message, key.0);
                 }
                 self.append_later(new, key, left);
@@ -125,7 +129,7 @@ impl Messages {
                 }
             }
             None => {
-                self.proxied.came_unseen(new.direction);
+                self.proxied.note_unseen_arrival(new.direction);
                 self.add_message(new, read)
             }
         }
@@ -134,35 +138,40 @@ impl Messages {
     /// True if a process that seems to hand on to a client what another one sent it lately got bytes of which it is not known yet what
     /// they are: the message may have come back to it in these, from a server that it is a proxy of.
     fn may_have_come_back(&self, parent: usize, new: &NewLeg) -> bool {
-        let since = new.at - self.patience;
+        let since = new.at - self.limits.patience;
         new.is_from_server()
-            && self.legs[parent].toward.is_server()
+            && self.legs[parent].reader.toward.is_server()
             && self.forwarders.has_got_unknown(Receiver::at(&new.ends.sender), since)
     }
 
     /// The message that a new leg led to: the first one of its content that was found after the leg's last byte had `left`.
     fn orphan_of(&self, new: &NewLeg, carried: Option<Listed>, left: Nanos) -> Option<usize> {
-        let (_, all) = self.index.after(new.identity, carried, |_| false);
+        let (_, all) = self.index.after(new.message.identity, carried, |_| false);
         all.take(SEARCHED).find(|&index| {
             self.open.get(index).is_some_and(|message| {
-                message.topology == new.topology
+                message.facts.topology == new.message.topology
                     && self.leads_to(new, message)
-                    && (new.identity.exact || left <= message.at)
+                    && (new.message.identity.exact || left <= message.at)
             })
         })
     }
 
-    /// Whether a message started where the new leg leads: an orphan, or one that was written there later, where it could go
+    /// True if a message started where the new leg leads: an orphan, or one that was written there later, where it could go
     /// on. A connection that is joined in its middle may be recognised later than the one on which what came on it goes on.
     pub(super) fn leads_to(&self, new: &NewLeg, message: &Message) -> bool {
         let first = &self.legs[message.first];
         let goes_on = || {
-            let passes_on = match new.topology {
+            let passes_on = match new.message.topology {
                 MessageRouting::PeerToPeer => false,
-                MessageRouting::Brokered => new.toward.is_server() && first.toward.is_server(),
+                MessageRouting::Brokered => {
+                    new.reader.toward.is_server() && first.reader.toward.is_server()
+                }
                 MessageRouting::Either => first.direction.serial != new.direction.serial,
             };
-            passes_on && new.written < first.written && !new.repeats && !message.repeats
+            passes_on
+                && new.written < first.written
+                && !new.message.repeats
+                && !message.facts.repeats
         };
         first.sender().is(&new.ends.receiver) && (message.is_orphan || goes_on())
     }
@@ -171,44 +180,22 @@ impl Messages {
     /// middle, and what is spoken on it had to be recognised first) that whatever was sent of it is no longer waiting for it. A
     /// later message with the same content must not be taken for it.
     pub fn is_past(&self, new: &NewLeg, read: Option<Nanos>) -> bool {
-        let goes_on = || match new.topology {
+        let goes_on = || match new.message.topology {
             MessageRouting::PeerToPeer => false,
-            MessageRouting::Brokered => new.toward.is_server(),
+            MessageRouting::Brokered => new.reader.toward.is_server(),
             MessageRouting::Either => self.forwarders.forwards(&new.ends.receiver),
         };
-        read.is_some_and(|read| read + self.patience < new.at)
-            && !new.identity.exact
+        read.is_some_and(|read| read + self.limits.patience < new.at)
+            && !new.message.identity.exact
             && goes_on()
             && !self.forwarders.forwards(&new.ends.sender)
-    }
-
-    /// Gives a new leg the identity of the message that it belongs to, where one of both lacks the name that the other has. Every leg
-    /// goes through this before anything is decided by its identity.
-    pub fn identify(&mut self, new: &mut NewLeg, takes_all: &dyn Fn() -> TakesAll) {
-        if self.contents.is_none()
-            && new.content.is_some_and(|content| content.is_unsure && content.is_telling)
-        {
-            self.keep_contents();
-        }
-        if let Some(identity) = self.other_identity(new, takes_all) {
-            new.identity = identity;
-        }
-    }
-
-    /// The identity of a message that is known under a name that the new leg lacks, or lacks the name that it has.
-    fn other_identity(&self, new: &NewLeg, takes_all: &dyn Fn() -> TakesAll) -> Option<Identity> {
-        let identity = self.contents.as_ref()?.other(new.content?, new.identity)?;
-        let known = NewLeg { identity, ..new.clone() };
-        let carried = self.carried(identity, new.way());
-        let joins = || self.candidate(&known, carried, takes_all).is_some();
-        ((identity.exact && carried.is_some()) || joins()).then_some(identity)
     }
 
     /// The message that a new leg belongs to. Of several with the same content, it is one that this direction has not carried yet,
     /// after the last that it has `carried`: messages do not overtake each other in a direction. What a server sends to a reader
     /// that gets everything is the oldest of them; see [`in_turn`](super::in_turn) for those that never come. Elsewhere it is
     /// the oldest that is not stale.
-    fn candidate(
+    pub(super) fn candidate(
         &self,
         new: &NewLeg,
         carried: Option<Listed>,
@@ -217,7 +204,7 @@ impl Messages {
         self.candidate_after(self.passage(new, carried), new, carried, takes_all)
     }
 
-    /// The same, where it is known what a proxy sends with the leg.
+    /// The message that a new leg belongs to, where it is known what a proxy sends with the leg.
     fn candidate_after(
         &self,
         passage: Passage,
@@ -226,7 +213,7 @@ impl Messages {
         takes_all: &dyn Fn() -> TakesAll,
     ) -> Option<(usize, Relation)> {
         let at = |index: usize| self.came_at(index, new);
-        let is_stale = |index: usize| at(index) + self.hold < new.written;
+        let is_stale = |index: usize| at(index) + self.limits.hold < new.written;
         let relation = |index: usize| self.related(index, new);
         let is_child = |found: &(usize, Relation)| matches!(found.1, Relation::Child(_));
         if let Passage::Of(message, leg) = passage {
@@ -239,7 +226,7 @@ impl Messages {
         if let Some(next) = next.and_then(relation) {
             return Some(next);
         }
-        let (mut old, fresh) = self.index.after(new.identity, carried, is_stale);
+        let (mut old, fresh) = self.index.after(new.message.identity, carried, is_stale);
         let is_new = |found: &(usize, Relation)| {
             let message = self.open.get(found.0);
             message.is_some_and(|message| self.leg_on(message, new.way()).is_none())
@@ -260,7 +247,7 @@ impl Messages {
         };
         let mut all =
             old.clone().take(SEARCHED).filter_map(relation).filter(is_child).filter(is_new);
-        if new.topology == MessageRouting::Brokered
+        if new.message.topology == MessageRouting::Brokered
             && let Some((message, Relation::Child(parent))) = all.next()
         {
             let is_next = match takes_all() {
@@ -300,9 +287,10 @@ impl Messages {
     /// The message of its topic that a reader which is behind gets next, if its content is that of a new leg.
     fn next_in_order(&self, new: &NewLeg, carried: Option<Listed>) -> Option<usize> {
         let number = new.next_number?;
-        let (mut all, _) = self.index.after(new.identity, carried, |_| true);
-        let is_next =
-            |message: &Message| message.number == Some(number) && message.subject == new.subject;
+        let (mut all, _) = self.index.after(new.message.identity, carried, |_| true);
+        let is_next = |message: &Message| {
+            message.number == Some(number) && message.facts.subject == new.message.subject
+        };
         all.by_ref().take(SEARCHED).find(|&index| self.open.get(index).is_some_and(is_next))
     }
 
@@ -318,36 +306,36 @@ impl Messages {
         let last = &self.legs[message.last];
         new.is_from_server()
             && (sender.pid.is_some_and(|pid| self.forwarders.hands_through(pid))
-                || (!last.toward.is_server() && last.reaches(sender)))
+                || (!last.reader.toward.is_server() && last.reaches(sender)))
     }
 
     /// True if others got what a leg brought long before a new leg was written, and its receiver perhaps only gets a share.
     fn was_left_out(&self, parent: usize, new: &NewLeg) -> bool {
-        let first = self.legs.get(parent).and_then(|parent| self.leg(parent.first_child()?));
+        let first = self.legs.get(parent).and_then(|parent| self.leg(parent.links.first_child()?));
         first.is_some_and(|first| {
-            first.direction != new.direction && first.written + self.hold < new.written
+            first.direction != new.direction && first.written + self.limits.hold < new.written
         })
     }
 
     /// True if a proxy or a bridge has passed a leg on to where a new one leads: it does that once.
     pub(super) fn was_passed_on(&self, message: &Message, parent: usize, new: &NewLeg) -> bool {
-        new.topology == MessageRouting::Brokered
-            && new.toward.is_server()
-            && self.legs[parent].has_child
+        new.message.topology == MessageRouting::Brokered
+            && new.reader.toward.is_server()
+            && self.legs[parent].links.has_child
             && self.legs_of(message).take(SEARCHED_LEGS).any(|leg| {
                 let leg = &self.legs[leg];
                 leg.parent() == Some(parent)
-                    && leg.toward.is_server()
+                    && leg.reader.toward.is_server()
                     && leg.receiver().is(&new.ends.receiver)
                     && !leg.is_repeated()
             })
     }
 
     fn relation(&self, message: &Message, new: &NewLeg) -> Option<Relation> {
-        if message.topology != new.topology || !may_be_at(message, new) {
+        if message.facts.topology != new.message.topology || !may_be_at(message, new) {
             return None;
         }
-        if new.topology != MessageRouting::PeerToPeer {
+        if new.message.topology != MessageRouting::PeerToPeer {
             let mut parent = None;
             for (place, index) in self.legs_of(message).enumerate().take(SEARCHED) {
                 if place == SEARCHED_LEGS && !self.hands_through(message, new) {
@@ -355,7 +343,7 @@ impl Messages {
                 }
                 let leg = &self.legs[index];
                 let is_echo = leg.direction.serial == new.direction.serial
-                    && new.topology == MessageRouting::Either;
+                    && new.message.topology == MessageRouting::Either;
                 if self.leads_to_node(leg, &new.ends.sender)
                     && !leg.is_repeated()
                     && !is_echo
@@ -364,12 +352,12 @@ impl Messages {
                     && !self.was_passed_on(message, index, new)
                 {
                     // What a proxy has from the server goes on, not what it had from the publisher.
-                    let is_from_server = !leg.toward.is_server() && !leg.has_child;
+                    let is_from_server = !leg.reader.toward.is_server() && !leg.links.has_child;
                     if is_from_server || parent.is_none() {
                         parent = Some(index);
                     }
-                    if new.topology != MessageRouting::Brokered
-                        || new.toward.is_server()
+                    if new.message.topology != MessageRouting::Brokered
+                        || new.reader.toward.is_server()
                         || is_from_server
                     {
                         break;
@@ -385,19 +373,19 @@ impl Messages {
         }
         let first = &self.legs[message.first];
         let elsewhere = first.direction.serial != new.direction.serial;
-        let is_straight = new.topology != MessageRouting::Brokered || message.is_orphan;
+        let is_straight = new.message.topology != MessageRouting::Brokered || message.is_orphan;
         let may_copy = new.may_copy && is_straight;
         (may_copy && elsewhere && first.sender().is(&new.ends.sender)).then_some(Relation::Copy)
     }
 
-    /// Whether the reader of a leg passes messages on to where the new leg leads. One that subscribes
+    /// True if the reader of a leg passes messages on to where the new leg leads. One that subscribes
     /// at a broker and publishes there does not, even the same content: it says something of its own.
     pub(super) fn may_forward(&self, leg: usize, new: &NewLeg) -> bool {
-        if new.topology != MessageRouting::Brokered || !new.toward.is_server() {
+        if new.message.topology != MessageRouting::Brokered || !new.reader.toward.is_server() {
             return true;
         }
         let forwards =
-            self.legs[leg].toward.is_server() || self.forwarders.forwards(&new.ends.sender);
+            self.legs[leg].reader.toward.is_server() || self.forwarders.forwards(&new.ends.sender);
         forwards && !self.path(leg).any(|leg| leg.receiver().is(&new.ends.receiver))
     }
 }

@@ -23,26 +23,26 @@ use wirelap_protocols::MessageRouting;
 /// Likelihood that a connection is the one on which came what a proxy sends, the likeliest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Likeness {
-    /// They began with the same bytes, and the message is at the same place of both.
+    /// Both began with the same bytes, and the message is at the same place of both.
     Same,
     Free,
-    /// They began with other bytes, or it is taken for that of another connection.
+    /// The two began with other bytes, or it is taken for that of another connection.
     Others,
 }
 
 impl Messages {
     /// The message that a proxy passes on with a leg. `carried` is the newest of its content that the leg's direction has carried.
     pub(super) fn passage(&self, new: &NewLeg, carried: Option<Listed>) -> Passage {
-        if new.topology != MessageRouting::Brokered || new.identity.exact {
+        if new.message.topology != MessageRouting::Brokered || new.message.identity.exact {
             return Passage::Unknown;
         }
-        let known = self.index.known(new.identity);
+        let known = self.index.known(new.message.identity);
         if known == Known::Nothing || (known != Known::Many && self.proxied.is_empty()) {
             return Passage::Unknown;
         }
         if let Some(source) = self.proxied.source(new.direction) {
             let place = source.place_of(new.extent.start);
-            let (later, _) = self.index.after(new.identity, carried, |_| true);
+            let (later, _) = self.index.after(new.message.identity, carried, |_| true);
             let later = later.take(SEARCHED).filter_map(|index| {
                 let leg = self.leg_through(index, new, |leg| leg.direction == source.came)?;
                 Some((index, leg))
@@ -55,7 +55,7 @@ impl Messages {
                 first = first.or(Some((index, leg)));
             }
             let serial = carried.map_or(0, |(serial, _)| serial);
-            let mut earlier = self.index.before(new.identity, serial).take(SEARCHED);
+            let mut earlier = self.index.before(new.message.identity, serial).take(SEARCHED);
             let is_it = |leg: &LegState| leg.direction == source.came && leg.extent.start == place;
             let earlier =
                 earlier.find_map(|index| Some((index, self.leg_through(index, new, is_it)?)));
@@ -70,7 +70,7 @@ impl Messages {
             }
         }
         let passes_on = || new.ends.sender.pid.is_some_and(|pid| self.forwarders.is_client(pid));
-        if known != Known::Many || !(new.toward.is_server() || passes_on()) {
+        if known != Known::Many || !(new.reader.toward.is_server() || passes_on()) {
             return Passage::Unknown;
         }
         let likely = self.likeliest(new, carried);
@@ -79,7 +79,7 @@ impl Messages {
 
     /// The message that waits at a proxy and was on the connection that a new leg's most likely continues; of several, the oldest.
     fn likeliest(&self, new: &NewLeg, carried: Option<Listed>) -> Option<(Likeness, usize, usize)> {
-        let (all, _) = self.index.after(new.identity, carried, |_| true);
+        let (all, _) = self.index.after(new.message.identity, carried, |_| true);
         let waiting = all.take(SEARCHED).flat_map(move |index| {
             let legs = self.legs_through(index, new);
             legs.filter_map(move |leg| Some((self.likeness(&self.legs[leg], new)?, index, leg)))
@@ -105,10 +105,10 @@ impl Messages {
         let is_other = |leg: &LegState| {
             let likeness = self.likeness(leg, new);
             let may_be = likeness.is_some() && (!is_same || likeness == Some(Likeness::Same));
-            let has_gone_on = !new.toward.is_server() && leg.has_child;
+            let has_gone_on = !new.reader.toward.is_server() && leg.links.has_child;
             may_be && !has_gone_on && !is_one(leg)
         };
-        let (all, _) = self.index.after(new.identity, carried, |_| true);
+        let (all, _) = self.index.after(new.message.identity, carried, |_| true);
         !all.take(SEARCHED).any(|index| self.leg_through(index, new, is_other).is_some())
     }
 
@@ -117,7 +117,7 @@ impl Messages {
         let elsewhere = self.proxied.goes_elsewhere(leg.direction, new.direction);
         let are_opened = new.opening != 0 && leg.opening != 0;
         // What comes from a server may be for several, but is not where it is a proxy that hands it on.
-        let has_gone_on = !new.toward.is_server() && leg.has_child;
+        let has_gone_on = !new.reader.toward.is_server() && leg.links.has_child;
         match elsewhere {
             Some(Belief::Told | Belief::Same) => None,
             _ if has_gone_on => Some(Likeness::Others),
@@ -144,11 +144,12 @@ impl Messages {
 
     /// The legs of a message that brought it to the sender of a new one, which passes it on in the same sense and has not done so.
     fn legs_through(&self, message: usize, new: &NewLeg) -> impl Iterator<Item = usize> {
-        let message = self.open.get(message).filter(|one| one.topology == new.topology);
+        let message =
+            self.open.get(message).filter(|one| one.facts.topology == new.message.topology);
         message.into_iter().flat_map(move |message| {
             self.legs_of(message).take(SEARCHED).filter(move |&index| {
                 let leg = &self.legs[index];
-                leg.toward == new.toward
+                leg.reader.toward == new.reader.toward
                     && self.leads_to_node(leg, &new.ends.sender)
                     && !leg.is_repeated()
                     && leg.written <= new.written
@@ -168,9 +169,9 @@ impl Messages {
         carried: Option<Listed>,
     ) -> Option<Belief> {
         let leg = &self.legs[parent];
-        if new.topology != MessageRouting::Brokered
-            || new.identity.exact
-            || leg.toward != new.toward
+        if new.message.topology != MessageRouting::Brokered
+            || new.message.identity.exact
+            || leg.reader.toward != new.reader.toward
         {
             return None;
         }
@@ -179,7 +180,7 @@ impl Messages {
         let known = known.filter(|one| one.came == came && one.belief > Belief::Guessed);
         let is_same = new.opening != 0 && new.opening == opening && before == new.extent.start;
         let is_sure = || {
-            self.index.known(new.identity) != Known::Many
+            self.index.known(new.message.identity) != Known::Many
                 || self.is_alone(&self.legs[parent], is_same, new, carried)
         };
         let belief = match known {
@@ -188,7 +189,7 @@ impl Messages {
             None if is_same => Belief::Same,
             None => Belief::Told,
         };
-        let is_to_server = new.toward.is_server();
+        let is_to_server = new.reader.toward.is_server();
         self.proxied.learn((new.direction, new.extent.start), (came, before), belief, is_to_server);
         Some(belief)
     }

@@ -14,10 +14,10 @@ impl Messages {
     /// and went no further yet.
     pub fn is_retainable(&self, index: usize) -> bool {
         let Some(message) = self.open.get(index) else { return false };
-        let is_known = message.identity.exact || message.place.is_some();
+        let is_known = message.facts.identity.exact || message.place.is_some();
         let waits =
             || message.legs == 1 && self.legs.get(message.first).is_some_and(LegState::was_read);
-        message.is_logged
+        message.facts.is_logged
             && is_known
             && message.open == 0
             && !message.is_orphan
@@ -34,18 +34,22 @@ impl Messages {
         let Some(message) = self.open.get_mut(index) else { return };
         (message.is_retained, message.is_unmatched) = (true, is_unmatched);
         self.kept.shrink(usize::from(std::mem::take(&mut message.is_kept)));
-        self.retained.push_back((index, message.serial));
+        self.queues.retained.push_back((index, message.serial));
         self.unfinished.set(index, false);
     }
 
     /// A retained message for which there is no room any more, for [`Messages::give_up`].
     pub fn over_retained(&mut self) -> Option<usize> {
-        if self.retained.len() > self.limit / RETAINED_SHARE { self.first_retained() } else { None }
+        if self.queues.retained.len() > self.limits.messages / RETAINED_SHARE {
+            self.first_retained()
+        } else {
+            None
+        }
     }
 
     /// Takes the first of the retained messages out of their queue.
     pub(super) fn first_retained(&mut self) -> Option<usize> {
-        while let Some((index, serial)) = self.retained.pop_front() {
+        while let Some((index, serial)) = self.queues.retained.pop_front() {
             let message = self.open.get(index);
             if message.is_some_and(|message| message.serial == serial && message.is_retained) {
                 return Some(index);
@@ -59,7 +63,11 @@ impl Messages {
         let Some(message) = self.open.get_mut(index) else { return };
         message.is_retained = false;
         self.read_late.grow(u64::from(std::mem::take(&mut message.is_unmatched)));
-        self.late.push_back((now + self.patience + self.hold, index, message.serial));
+        self.queues.late.push_back((
+            now + self.limits.patience + self.limits.hold,
+            index,
+            message.serial,
+        ));
     }
 
     /// Takes the number of messages that had counted as passed on to nobody and went on since the

@@ -18,9 +18,9 @@ impl Messages {
     /// if that is not known, and what the server says of it is to be believed.
     pub fn is_sent_again(&self, new: &NewLeg, is_over: impl Fn(Direction) -> bool) -> Option<bool> {
         let (client, since) = new.client.and_then(|client| Some((client, client.since?)))?;
-        let carried = self.carried(new.identity, new.way());
+        let carried = self.carried(new.message.identity, new.way());
         let messages = || {
-            let (_, all) = self.index.after(new.identity, carried, |_| false);
+            let (_, all) = self.index.after(new.message.identity, carried, |_| false);
             all.take(SEARCHED).filter_map(|index| self.open.get(index))
         };
         let mut earlier = messages().take_while(|message| message.at < since);
@@ -31,7 +31,7 @@ impl Messages {
                     && is_over(leg.direction)
             })
         });
-        if !was_sent && !new.repeats {
+        if !was_sent && !new.message.repeats {
             return None;
         }
         let may_be_first = messages().any(|message| self.may_be_first(message, new, client, since));
@@ -52,11 +52,13 @@ impl Messages {
         client: NamedClient,
         since: Nanos,
     ) -> bool {
-        let is_here = message.topology == MessageRouting::Brokered
+        let is_here = message.facts.topology == MessageRouting::Brokered
             && message.at <= new.written
             && self.legs_of(message).any(|leg| {
                 self.legs.get(leg).is_some_and(|leg| {
-                    leg.toward.is_server() && leg.reaches(&new.ends.sender) && !leg.is_repeated()
+                    leg.reader.toward.is_server()
+                        && leg.reaches(&new.ends.sender)
+                        && !leg.is_repeated()
                 })
             });
         is_here
@@ -74,7 +76,7 @@ impl Messages {
     ) -> impl Iterator<Item = &LegState> {
         let all = self.legs_of(message).filter_map(|leg| self.legs.get(leg));
         all.filter(move |leg| {
-            !leg.toward.is_server()
+            !leg.reader.toward.is_server()
                 && leg.written < since
                 && leg.direction.serial != new.direction.serial
                 && leg.sender().is(&new.ends.sender)
@@ -83,7 +85,7 @@ impl Messages {
 
     /// True if the receiver of a leg had it, or is not seen, or may still tell.
     fn had_arrived(&self, leg: &LegState, now: Nanos) -> bool {
-        let may_tell = !leg.leg.is_known() && now < leg.at + self.hold;
+        let may_tell = !leg.leg.is_known() && now < leg.at + self.limits.hold;
         leg.leg.was_read() || leg.is_remote || may_tell
     }
 }

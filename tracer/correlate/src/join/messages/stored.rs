@@ -42,7 +42,7 @@ impl Messages {
         let index = self.at_place(new)?;
         if self.has_carried(index, new) {
             // Others than logs say themselves what they send again.
-            return new.is_logged.then_some(index);
+            return new.message.is_logged.then_some(index);
         }
         // Another server may have a log of the same name.
         self.related(index, new).is_some().then_some(index)
@@ -53,38 +53,41 @@ impl Messages {
         let (_, index) = self.stored.get(new.place?)?;
         let message = self.open.get(index)?;
         // What only a reader told may be of another log with the same name.
-        let is_told = || message.identity == new.identity && !self.has_carried(index, new);
-        let is_alike = new.is_by_place || message.payload_len == new.payload_len;
+        let is_told =
+            || message.facts.identity == new.message.identity && !self.has_carried(index, new);
+        let is_alike = new.is_by_place || message.facts.payload_len == new.message.payload_len;
         (is_alike && (message.is_place_given || is_told())).then_some(index)
     }
 
     /// The message of a leg from a server that had it from another server of its cluster, unseen: a Kafka consumer may read from any
     /// replica (KIP-392).
     pub(super) fn read_from_replica(&self, new: &NewLeg) -> Option<(usize, Relation)> {
-        if !new.is_logged || new.toward != Toward::Client {
+        if !new.message.is_logged || new.reader.toward != Toward::Client {
             return None;
         }
-        let exact = || match self.index.known(new.identity) {
-            Known::One((_, index)) if new.identity.exact => Some(index),
+        let exact = || match self.index.known(new.message.identity) {
+            Known::One((_, index)) if new.message.identity.exact => Some(index),
             _ => None,
         };
         let index = self.at_place(new).or_else(exact)?;
         let message = self.open.get(index)?;
-        let is_sent = !message.is_orphan && message.topology == new.topology;
-        let is_same = message.identity == new.identity && message.at <= new.written;
+        let is_sent = !message.is_orphan && message.facts.topology == new.message.topology;
+        let is_same = message.facts.identity == new.message.identity && message.at <= new.written;
         (is_sent && is_same).then_some((index, Relation::Child(message.first)))
     }
 
     /// The directions of a leg and of the one before it, if its sender had the message from where that led to, unseen.
     pub fn replicated(&self, key: LegKey, new: &NewLeg) -> Option<(Direction, Direction)> {
-        let parent = self.before(key).filter(|_| new.is_logged && new.toward == Toward::Client)?;
+        let parent = self
+            .before(key)
+            .filter(|_| new.message.is_logged && new.reader.toward == Toward::Client)?;
         (!parent.reaches(&new.ends.sender)).then_some((new.direction, parent.direction))
     }
 
     /// The identity of the message at the place of a new leg, if that is another one: a server may store a message in another form.
     pub(super) fn stored_identity(&self, new: &NewLeg, stored: Option<usize>) -> Option<Identity> {
-        let identity = self.open.get(stored?)?.identity;
-        (identity != new.identity).then_some(identity)
+        let identity = self.open.get(stored?)?.facts.identity;
+        (identity != new.message.identity).then_some(identity)
     }
 
     /// True if a message has a leg on the way of a new one.
@@ -100,7 +103,7 @@ impl Messages {
     pub(super) fn next_in_log(&self, new: &NewLeg, carried: Option<Listed>) -> Option<usize> {
         new.place?;
         carried?;
-        let (_, all) = self.index.after(new.identity, carried, |_| false);
+        let (_, all) = self.index.after(new.message.identity, carried, |_| false);
         let mut all = all.take(SEARCHED);
         all.find(|&index| self.open.get(index).is_some_and(|message| message.place.is_none()))
     }

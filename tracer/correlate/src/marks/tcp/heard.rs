@@ -3,11 +3,8 @@
 use super::super::layers::Layers;
 use super::TcpMarks;
 use super::kinds::{AckMark, HeardAcks};
+use crate::limits::network::DELAYED_ACK;
 use wirelap_events::{ByteRange, Heard, Nanos, Offset};
-
-/// TCP delays an acknowledgement by this or more: Linux by 40 ms at least (`TCP_DELACK_MIN`), others by more, and at most
-/// 500 ms are allowed (RFC 9293 §3.8.6.3).
-const DELAY: Nanos = Nanos::from_millis(30);
 
 impl TcpMarks {
     /// Everything before `upto` is acknowledged by a receiver that is not seen. To be told before
@@ -40,7 +37,7 @@ impl TcpMarks {
         let mark = heard.marks.covering(last).min_by_key(|mark| mark.at)?;
         let time = left.and_then(|left| mark.at.since(left));
         let soonest = heard.soonest.unwrap_or_default();
-        let delayed = mark.is_bare && time.is_some_and(|time| time >= soonest + DELAY);
+        let delayed = mark.is_bare && time.is_some_and(|time| time >= soonest + DELAYED_ACK);
         Some(Heard { at: mark.at, delayed })
     }
 

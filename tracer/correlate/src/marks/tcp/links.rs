@@ -8,23 +8,16 @@
 
 use super::TcpMarks;
 use super::kinds::XmitMark;
-use super::queues::{Arrivals, BACKED_UP, QueueSpan};
+use super::queues::{Arrivals, QueueSpan};
+use crate::limits::causes::SHORTEST_QUEUEING;
+use crate::limits::network::{LONGER_ROUND_TRIP_DIVISOR, MIN_STEADY_ARRIVALS, SLOW_LINK_GAP};
 use wirelap_events::{AckRoundTrip, ByteRange, LinkQueue, Nanos, Offset};
-
-/// A round trip that takes longer than the shortest one by less than this part of it may do so without a queue.
-const PART: u64 = 2;
-
-/// So many acknowledgements within one round trip, or packets one after the other, show that the link delivers all the time.
-const STEADY: usize = 3;
-
-/// Packets from the queue of a link that is slow come in so far apart: 1,500 B at 240 Mbit/s. Those that were kept back together come at once.
-const APART: Nanos = Nanos::from_micros(50);
 
 impl TcpMarks {
     /// A packet with so many bytes left the qdisc at `at`.
     pub(super) fn left_qdisc(&mut self, range: ByteRange, queued: Nanos, at: Nanos) {
         let time = at - queued;
-        if time >= BACKED_UP {
+        if time >= SHORTEST_QUEUEING {
             let (bytes, least) = (range.len(), Nanos(0));
             let span = QueueSpan { from: queued, to: at, longest: time, least, bytes, time };
             self.queues.get_or_insert_default().device.add_packet(span);
@@ -47,7 +40,7 @@ impl TcpMarks {
         let AckRoundTrip { least, .. } =
             self.round_trips.add(time, before && self.acked_to >= range.start);
         let more = time - least;
-        if more < BACKED_UP.max(Nanos(least.0 / PART)) {
+        if more < SHORTEST_QUEUEING.max(Nanos(least.0 / LONGER_ROUND_TRIP_DIVISOR)) {
             return;
         }
         if let Some((bytes, over)) = self.delivered_steadily(upto, (left, at)) {
@@ -75,12 +68,14 @@ impl TcpMarks {
         let distance = self.round_trips.distance(self.distance.unwrap_or_default());
         let (way, apart) = (at - left, at - before);
         let least = self.round_trips.last().map_or(distance, |trip| trip.least);
-        let is_late = way - least >= BACKED_UP.max(Nanos(least.0 / PART));
+        let is_late =
+            way - least >= SHORTEST_QUEUEING.max(Nanos(least.0 / LONGER_ROUND_TRIP_DIVISOR));
         let is_in_order = first.is_some_and(|first| first <= at);
         let is_queued = is_late && left < before && is_in_order && !self.sends.is_unused();
-        let queued = if is_queued { queued.saturating_add(usize::from(apart >= APART)) } else { 0 };
+        let queued =
+            if is_queued { queued.saturating_add(usize::from(apart >= SLOW_LINK_GAP)) } else { 0 };
         self.arrivals = Arrivals { at, queued };
-        if queued >= STEADY {
+        if queued >= MIN_STEADY_ARRIVALS {
             let (bytes, time) = (range.len(), apart);
             let span = QueueSpan { from: left, to: at, longest: way, least, bytes, time };
             self.queues.get_or_insert_default().path.add(span);
@@ -107,7 +102,7 @@ impl TcpMarks {
             return None;
         }
         let bytes = upto.0.saturating_sub(first.0.0);
-        (count >= STEADY).then_some((bytes, at - first.1))
+        (count >= MIN_STEADY_ARRIVALS).then_some((bytes, at - first.1))
     }
 
     /// True if bytes were seen to wait in a queue.

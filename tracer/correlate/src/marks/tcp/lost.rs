@@ -2,13 +2,11 @@
 
 use super::super::loss::{Loss, Sign};
 use super::TcpMarks;
+use crate::limits::network::RETRANSMIT_REPORT_DELAY;
 use wirelap_events::{ByteRange, DropCause, Nanos, Offset, Recovery};
 
 /// Acknowledgements that are remembered: as many as may come while a packet is in the qdisc.
 pub(super) const ACKS: usize = 64;
-
-/// TCP tells that it has sent something again when it has: what takes the packet in may run before that.
-const TOLD_LATE: Nanos = Nanos::from_millis(2);
 
 impl TcpMarks {
     /// The sender hears that everything before `upto` has arrived.
@@ -29,7 +27,7 @@ impl TcpMarks {
     /// against a delayed ACK) and held nobody up.
     pub fn resent(&mut self, range: ByteRange, at: Nanos, recovery: Option<Recovery>) {
         self.sticks(range, at);
-        let left = self.left_last(range, at).filter(|&left| left + TOLD_LATE >= at);
+        let left = self.left_last(range, at).filter(|&left| left + RETRANSMIT_REPORT_DELAY >= at);
         let left = left.filter(|&left| !self.losses.was_kept_in(range.start, left, at));
         self.lost(range, Sign::Resent(recovery), at, left.unwrap_or(at));
     }

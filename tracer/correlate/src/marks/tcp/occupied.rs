@@ -1,16 +1,12 @@
 //! Times in which a sender's socket had bytes that had not left it.
 
+use crate::limits::causes::NOTICEABLE_TIME;
+use crate::limits::network::FULL_WINDOW_GAP;
 use std::collections::VecDeque;
 use wirelap_events::{EarlierBytes, Nanos, TxState};
 
-/// Bytes that leave sooner keep nothing behind them waiting.
-pub const KEPT: Nanos = Nanos::from_micros(50);
-
 /// The most spans that are kept: those of a connection that is always full are one.
 const SPANS: usize = 64;
-
-/// Sends that find the receiver's window full so soon after each other are told together.
-const AGAIN: Nanos = Nanos::from_millis(1);
 
 /// A span of time in which the socket always had bytes that had not left it.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +29,7 @@ impl Occupied {
     /// A byte that was written at `written`, by a send of `len` bytes, has left at `left`.
     pub fn leaves(&mut self, written: Nanos, left: Nanos, tx: Option<TxState>, len: u64) {
         let took = left - written.min(left);
-        let Some(tx) = tx.filter(|_| took >= KEPT) else { return };
+        let Some(tx) = tx.filter(|_| took >= NOTICEABLE_TIME) else { return };
         let this = (took, tx, u32::try_from(len).unwrap_or(u32::MAX));
         match self.spans.back_mut() {
             Some(last) if written <= last.to => {
@@ -69,7 +65,7 @@ impl Occupied {
     pub fn finds_full(&mut self, at: Nanos) {
         match self.closed.back_mut() {
             Some((_, None)) => {}
-            Some((_, Some(until))) if at < *until + AGAIN => *until = at.max(*until),
+            Some((_, Some(until))) if at < *until + FULL_WINDOW_GAP => *until = at.max(*until),
             _ => self.close((at, Some(at))),
         }
     }
@@ -96,7 +92,7 @@ impl Occupied {
             EarlierBytes { since, time, tx, send_len, no_room: false }
         });
         let longest = within.max_by_key(|earlier| earlier.time);
-        let earlier = longest.filter(|earlier| earlier.time >= KEPT)?;
+        let earlier = longest.filter(|earlier| earlier.time >= NOTICEABLE_TIME)?;
         let no_room = self.was_closed(earlier.since, earlier.since + earlier.time);
         Some(EarlierBytes { no_room, ..earlier })
     }

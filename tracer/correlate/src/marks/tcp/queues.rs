@@ -1,11 +1,8 @@
 //! Queues that bytes wait in after they have left their socket: before a device of this host, and on the path.
 
+use crate::limits::SECOND;
 use std::collections::VecDeque;
 use wirelap_events::{AckRoundTrip, LinkQueue, Nanos};
-
-/// A packet that is in the qdisc for so long has a queue before it, and so has one whose acknowledgement comes so much later than the
-/// shortest one.
-pub const BACKED_UP: Nanos = Nanos::from_millis(1);
 
 /// The most times that are kept of each place: that of a link which is always busy is one.
 const SPANS: usize = 64;
@@ -68,7 +65,7 @@ impl QueueSpans {
             to: span.to,
             longest: span.longest,
             least: span.least,
-            rate: part(span.bytes, Nanos::from_millis(1_000), span.time),
+            rate: part(span.bytes, SECOND, span.time),
         });
         let longest = within.max_by_key(|queue| queue.within(from, to));
         longest.filter(|queue| queue.within(from, to) > Nanos(0))

@@ -2,10 +2,8 @@
 
 use super::TcpMarks;
 use super::kinds::{Stuck, StuckMark};
+use crate::limits::network::MIN_RESENDS_OF_STUCK;
 use wirelap_events::{ByteRange, DroppedPacket, Nanos, Offset};
-
-/// Bytes that were sent again so often without an acknowledgement are stuck: a lost copy or two are made good within this.
-const MIN_RESENDS: u32 = 2;
 
 impl TcpMarks {
     /// TCP sends `range` again. The first hole is what all that follows waits for.
@@ -40,7 +38,7 @@ impl TcpMarks {
 
     /// The bytes that have not arrived though TCP sent them again and again; `None` if none are known.
     pub fn stuck(&self) -> Option<Stuck> {
-        let stuck = self.stuck.filter(|stuck| stuck.resent >= MIN_RESENDS)?;
+        let stuck = self.stuck.filter(|stuck| stuck.resent >= MIN_RESENDS_OF_STUCK)?;
         // What the receiver is seen to have is there, whatever its sender knows.
         if self.ready_to.max(self.read_to.0) > stuck.start {
             return None;

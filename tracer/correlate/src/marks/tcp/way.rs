@@ -4,7 +4,8 @@ use super::super::alone::PacketTimes;
 use super::super::loss::Question;
 use super::super::path::{Path, ReadBy};
 use super::kinds::{Pass, RxMark, SendMark, XmitMark};
-use super::{KEPT, PASSES, TcpMarks};
+use super::{PASSES, TcpMarks};
+use crate::limits::causes::NOTICEABLE_TIME;
 use wirelap_events::{ByteRange, Circumstances, Nanos, Offset};
 
 impl TcpMarks {
@@ -23,7 +24,8 @@ impl TcpMarks {
         let sent_at = sent.map(|mark| mark.at);
         let after = |at: &Nanos| sent_at.is_some_and(|sent| *at > sent) && queue >= Some(*at);
         // Bytes that leave at once waited for no acknowledgement.
-        let waited = send.zip(queue).is_some_and(|(send, queue)| send.at + KEPT <= queue);
+        let waited =
+            send.zip(queue).is_some_and(|(send, queue)| send.at + NOTICEABLE_TIME <= queue);
         let harm = self.losses.harm(&Question {
             extent,
             send: send.map(|mark| mark.at),

@@ -6,6 +6,10 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
+use crate::limits::rates::{
+    LONG_WINDOW, LONGEST_PRESENT, MIN_WINDOWS, MISSED_BEYOND_CHANCE, PRESENT_RATE_ERROR,
+    WINDOW_GIVEN_UP, WINDOW_SETTLED,
+};
 pub use by_second::RatesBySecond;
 pub use sums::{RateSums, WindowCount};
 
@@ -15,27 +19,8 @@ use super::windows::TracedWindow;
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Saturate};
 
-/// So long after a window, what was followed in it has been counted.
-const FOLLOWED: Nanos = Nanos::from_millis(300);
-
-/// So long after a window, what was not followed has been counted, too: it is given up then.
-const GIVEN_UP: Nanos = Nanos::from_millis(5_500);
-
-/// The present rate is that of at most so much time, in seconds.
-const RECENT: f64 = 60.0;
-
 /// The most windows that are remembered one by one.
 const MOST: usize = 512;
-
-/// A window that is longer than this counts although what is in it has not all been counted.
-const LONG: Nanos = Nanos::from_millis(1_000);
-
-/// The present rate is that of the latest windows that tell it so exactly, and of so many at least.
-const FEW: usize = 5;
-const ROUGH: f64 = 0.3;
-
-/// So many reads are not missed by chance.
-const NO_CHANCE: f64 = 7.0;
 
 /// Reads that were counted in windows, and the sums of the windows that are complete.
 #[derive(Debug, Default)]
@@ -104,8 +89,12 @@ impl SampledRate {
         self.missing = missing;
         // What was not followed comes late, if there is any: that is known once some has been given up.
         let has_late = self.late.saturating_mul(100) > self.counted
-            || pauses.windows().over(Nanos(0)).next().is_none_or(|one| one.end + GIVEN_UP > now);
-        let wait = if has_late { GIVEN_UP } else { FOLLOWED };
+            || pauses
+                .windows()
+                .over(Nanos(0))
+                .next()
+                .is_none_or(|one| one.end + WINDOW_GIVEN_UP > now);
+        let wait = if has_late { WINDOW_GIVEN_UP } else { WINDOW_SETTLED };
         for window in pauses.windows().over(self.next) {
             if window.end + wait > now {
                 break;
@@ -135,9 +124,10 @@ impl SampledRate {
         now: Nanos,
         first: Nanos,
     ) -> impl Iterator<Item = (TracedWindow, RateSums)> + 'a {
-        let is_long = move |window: &TracedWindow| window.end - window.start.max(first) > LONG;
+        let is_long =
+            move |window: &TracedWindow| window.end - window.start.max(first) > LONG_WINDOW;
         let over = pauses.windows().over(self.next).copied();
-        let over = over.filter(move |window| window.end + FOLLOWED <= now || is_long(window));
+        let over = over.filter(move |window| window.end + WINDOW_SETTLED <= now || is_long(window));
         let present = pauses.windows().present(now);
         over.chain(present.filter(is_long)).map(move |window| {
             (window, RateSums::of(&window, self.counted_in(window.start), first))
@@ -171,18 +161,18 @@ impl SampledRate {
             silent.add(&sums);
             empty.grow(1);
         }
-        let is_unusual = empty >= FEW && empty > self.longest_silence().saturating_mul(2);
-        if is_unusual && self.active.expected_reads(&silent) >= NO_CHANCE {
+        let is_unusual = empty >= MIN_WINDOWS && empty > self.longest_silence().saturating_mul(2);
+        if is_unusual && self.active.expected_reads(&silent) >= MISSED_BEYOND_CHANCE {
             return Some(Rate::default());
         }
         let (mut sums, mut windows) = (silent, 0_usize);
         for window in latest {
-            if windows > 0 && sums.seconds() + window.seconds() > RECENT {
+            if windows > 0 && sums.seconds() + window.seconds() > LONGEST_PRESENT {
                 break;
             }
             sums.add(&window);
             windows.grow(1);
-            if windows >= FEW && sums.rate().error <= ROUGH {
+            if windows >= MIN_WINDOWS && sums.rate().error <= PRESENT_RATE_ERROR {
                 break;
             }
         }

@@ -2,13 +2,14 @@
 
 use super::super::snapshot::{Group, Trust};
 use super::facts::TrustFacts;
-use super::limits::{
-    CLOCKS, COARSE_TIMES, CONTRADICTED, CUT_SHORT, ENCRYPTED, EVENTS_LOST, EVENTS_LOST_SAMPLED,
-    GIVEN_UP, GUESSED, LOSSES_STATED, Limits, NAMELESS, NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED,
-    ONE_IS_TOO_MANY, READ_TWICE, READER_NOT_SEEN, SEND_NOT_SEEN, SHARED_MEMORY, SPLIT_SUBFLOWS,
-    TOO_MANY, UNDECODED, UNDELIVERED, UNIX_CLIENTS, UNREAD, UNSEEN, UNSEEN_BARE, UNSORTED,
-};
 use super::reliability::{Doubt, DoubtReason, Reliability};
+use crate::limits::trust::{
+    CLOCKS, COARSE_TIMES, CONTRADICTED, CUT_SHORT, ENCRYPTED, EVENTS_LOST, EVENTS_LOST_SAMPLED,
+    GIVEN_UP, GUESSED, LOSSES_STATED, NAMELESS, NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED,
+    ONE_IS_TOO_MANY, READ_TWICE, READER_NOT_SEEN, SEND_NOT_SEEN, SHARED_MEMORY, SPLIT_SUBFLOWS,
+    TOO_MANY, TrustLimits, UNDECODED, UNDELIVERED, UNIX_CLIENTS, UNREAD, UNSEEN, UNSEEN_BARE,
+    UNSORTED,
+};
 use wirelap_events::Nanos;
 
 /// Every reason to doubt, the gravest first.
@@ -36,14 +37,14 @@ struct FoundDoubts(Vec<Doubt>);
 
 impl FoundDoubts {
     /// Adds a reason if `count` of `whole` passes a limit.
-    fn add(&mut self, reason: DoubtReason, limits: Limits, count: u64, whole: u64) {
+    fn add(&mut self, reason: DoubtReason, limits: TrustLimits, count: u64, whole: u64) {
         if count > 0 {
             self.add_share(reason, limits, count as f64 / whole.max(count).max(1) as f64);
         }
     }
 
     /// Adds a reason if `share` passes a limit.
-    fn add_share(&mut self, reason: DoubtReason, limits: Limits, share: f64) {
+    fn add_share(&mut self, reason: DoubtReason, limits: TrustLimits, share: f64) {
         let reliability = if share >= limits.unusable {
             Reliability::Unusable
         } else if share >= limits.reduced {
@@ -76,28 +77,28 @@ impl FoundDoubts {
         let missing = deliveries.saturating_sub(followed);
         let reason = DoubtReason::NotFollowed { followed, deliveries };
         self.add(reason, limits, missing, deliveries);
-        let legs = facts.to_unseen_readers;
+        let legs = facts.uncertain.to_unseen_readers;
         let all = legs.saturating_add(deliveries);
         self.add(DoubtReason::ReaderNotSeen { legs }, READER_NOT_SEEN, legs, all);
-        let messages = facts.read_twice;
+        let messages = facts.uncertain.read_twice;
         self.add(DoubtReason::ReadTwice { messages }, READ_TWICE, messages, deliveries);
-        let messages = facts.cut_short;
+        let messages = facts.uncertain.cut_short;
         let all = messages.saturating_add(facts.messages);
         self.add(DoubtReason::CutShort { messages }, CUT_SHORT, messages, all);
-        let messages = facts.encrypted;
+        let messages = facts.uncertain.encrypted;
         let all = messages.saturating_add(facts.messages);
         self.add(DoubtReason::Encrypted { messages }, ENCRYPTED, messages, all);
-        let pairs = facts.unseen_pairs;
+        let pairs = facts.uncertain.unseen_pairs;
         let limits = if deliveries == 0 { ONE_IS_TOO_MANY } else { SHARED_MEMORY };
         self.add(DoubtReason::SharedMemory { pairs }, limits, pairs.into(), pairs.into());
         let connections = facts.unix_clients;
         let reason = DoubtReason::UnixClients { connections };
         self.add(reason, UNIX_CLIENTS, connections, connections);
-        let messages = facts.nameless;
+        let messages = facts.uncertain.nameless;
         self.add(DoubtReason::Nameless { messages }, NAMELESS, messages, facts.messages);
-        let guessed = DoubtReason::Guessed { deliveries: facts.guessed };
-        self.add(guessed, GUESSED, facts.guessed, deliveries);
-        let without = facts.without_send;
+        let guessed = DoubtReason::Guessed { deliveries: facts.uncertain.guessed };
+        self.add(guessed, GUESSED, facts.uncertain.guessed, deliveries);
+        let without = facts.uncertain.without_send;
         let reason = DoubtReason::SendNotSeen { deliveries: without };
         self.add(reason, SEND_NOT_SEEN, without, followed);
         if !facts.is_sampled {
@@ -108,7 +109,7 @@ impl FoundDoubts {
     }
 
     fn packets(&mut self, facts: &TrustFacts) {
-        let (sent, received) = (facts.unseen_sent, facts.unseen_received);
+        let (sent, received) = (facts.holes.sent, facts.holes.received);
         let packets = sent.packets.saturating_add(received.packets);
         // Lost events leave the same holes, and have been named.
         if facts.events_lost.events == 0 {
@@ -124,33 +125,33 @@ impl FoundDoubts {
             self.add(reason, limits, packets, facts.packets);
         }
         if facts.messages == 0 {
-            let bytes = facts.uncaptured_bytes;
+            let bytes = facts.holes.uncaptured_bytes;
             let reason = DoubtReason::Uncaptured { bytes };
             self.add(reason, ONE_IS_TOO_MANY, bytes, facts.payload_bytes);
-            let messages = facts.unfinished;
+            let messages = facts.holes.unfinished_messages;
             self.add(DoubtReason::Unfinished { messages }, CUT_SHORT, messages, messages);
-            let participants = facts.unannounced;
+            let participants = facts.uncertain.unannounced;
             let count = u64::from(participants);
             self.add(DoubtReason::Unannounced { participants }, SHARED_MEMORY, count, count);
         }
-        let messages = facts.unread_messages;
+        let messages = facts.holes.unread_messages;
         let all = messages.saturating_add(facts.deliveries);
         self.add(DoubtReason::Unread { messages }, UNREAD, messages, all);
         // Between two windows everything passes undecoded.
         if !facts.is_sampled {
-            let undecoded = facts.undecoded_bytes;
+            let undecoded = facts.holes.undecoded_bytes;
             let bytes = facts.payload_bytes.saturating_add(sent.bytes).max(undecoded);
             self.add(DoubtReason::Undecoded { undecoded, bytes }, UNDECODED, undecoded, bytes);
         }
     }
 
     fn times(&mut self, facts: &TrustFacts) {
-        let packets = facts.too_late;
+        let packets = facts.file.too_late;
         self.add(DoubtReason::Unsorted { packets }, UNSORTED, packets, facts.events);
-        let directions = facts.split_subflows;
+        let directions = facts.file.split_subflows;
         let reason = DoubtReason::SplitSubflows { directions };
         self.add(reason, SPLIT_SUBFLOWS, directions, facts.events);
-        if let Some((unit, median)) = facts.time_unit_ns.filter(|_| facts.matched > 0) {
+        if let Some((unit, median)) = facts.file.time_unit_ns.filter(|_| facts.matched > 0) {
             let reason = DoubtReason::CoarseTimes { unit: Nanos(unit), median: Nanos(median) };
             self.add_share(reason, COARSE_TIMES, unit as f64 / median.max(1) as f64);
         }
@@ -208,6 +209,14 @@ mod tests {
         (reliability(&doubts), doubts.iter().map(|doubt| doubt.reason.name()).collect())
     }
 
+    /// The verdict on a row of which nothing else is known.
+    fn only(change: impl FnOnce(&mut TrustFacts)) -> (Reliability, Vec<&'static str>) {
+        verdict(|facts| {
+            *facts = TrustFacts::default();
+            change(facts);
+        })
+    }
+
     use Reliability::{Good, Reduced, Unusable};
 
     #[test]
@@ -216,8 +225,8 @@ mod tests {
         let almost = verdict(|facts| {
             facts.matched = 1_990;
             facts.events_lost.events = 2;
-            facts.undecoded_bytes = 1_999;
-            facts.unseen_sent = Unseen { packets: 2, bytes: 128 };
+            facts.holes.undecoded_bytes = 1_999;
+            facts.holes.sent = Unseen { packets: 2, bytes: 128 };
         });
         assert_eq!(almost, (Good, vec![]));
         let idle = verdict(|facts| *facts = TrustFacts::default());
@@ -230,7 +239,7 @@ mod tests {
         let (grave, kinds) = verdict(|facts| {
             facts.events_lost.events = 13_000;
             facts.matched = 700;
-            facts.unseen_sent = Unseen { packets: 400, bytes: 9_000 };
+            facts.holes.sent = Unseen { packets: 400, bytes: 9_000 };
         });
         assert_eq!((grave, kinds), (Unusable, vec!["events_lost", "not_followed"]));
     }
@@ -249,9 +258,8 @@ mod tests {
 
     #[test]
     fn packets_that_no_probe_saw_count_by_their_share() {
-        let unseen = |packets| {
-            verdict(|facts| facts.unseen_sent = Unseen { packets, bytes: packets * 64 }).0
-        };
+        let unseen =
+            |packets| verdict(|facts| facts.holes.sent = Unseen { packets, bytes: packets * 64 }).0;
         assert_eq!([3, 4, 399, 400].map(unseen), [Good, Reduced, Reduced, Unusable]);
     }
 
@@ -287,7 +295,7 @@ mod tests {
     #[test]
     fn where_nothing_was_captured_no_message_is_not_none() {
         let cut = |messages| {
-            verdict(|facts| (facts.messages, facts.uncaptured_bytes) = (messages, 9_000))
+            verdict(|facts| (facts.messages, facts.holes.uncaptured_bytes) = (messages, 9_000))
         };
         assert_eq!(cut(0), (Unusable, vec!["uncaptured"]));
         assert_eq!(cut(10), (Good, vec![]), "heads suffice");
@@ -295,40 +303,44 @@ mod tests {
 
     #[test]
     fn times_matter_beside_the_latency_too() {
-        let coarse = |unit, median| verdict(|facts| facts.time_unit_ns = Some((unit, median)));
+        let coarse = |unit, median| verdict(|facts| facts.file.time_unit_ns = Some((unit, median)));
         assert_eq!(coarse(1_000_000_000, 0), (Unusable, vec!["coarse_times"]), "no latency is 0");
         assert_eq!(coarse(1_000_000, 3_000_000).0, Reduced);
         assert_eq!(coarse(1_000_000, 40_000_000).0, Good);
         let nothing = verdict(|facts| {
             (facts.deliveries, facts.matched) = (0, 0);
-            (facts.own_counts, facts.time_unit_ns) = (None, Some((1_000_000_000, 0)));
+            (facts.own_counts, facts.file.time_unit_ns) = (None, Some((1_000_000_000, 0)));
         });
         assert_eq!(nothing, (Good, vec![]), "there is no time that could be wrong");
     }
 
     #[test]
     fn packets_that_could_not_be_sorted_reduce() {
-        assert_eq!(verdict(|facts| facts.too_late = 1), (Reduced, vec!["unsorted"]));
+        assert_eq!(verdict(|facts| facts.file.too_late = 1), (Reduced, vec!["unsorted"]));
     }
 
     #[test]
     fn what_is_encrypted_or_cut_short_is_never_good() {
-        let cut = |messages| verdict(|facts| facts.cut_short = messages);
+        let cut = |messages| verdict(|facts| facts.uncertain.cut_short = messages);
         assert_eq!(cut(1), (Reduced, vec!["cut_short"]));
         assert_eq!(cut(1_000_000), (Reduced, vec!["cut_short"]), "the rest is right");
-        let only = verdict(|facts| *facts = TrustFacts { unfinished: 1, ..TrustFacts::default() });
-        assert_eq!(only, (Reduced, vec!["unfinished"]));
-        assert_eq!(verdict(|facts| facts.unfinished = 1).0, Good, "one is always under way");
-        let hidden = |messages| verdict(|facts| facts.encrypted = messages);
+        let nothing_else = only(|facts| facts.holes.unfinished_messages = 1);
+        assert_eq!(nothing_else, (Reduced, vec!["unfinished"]));
+        assert_eq!(
+            verdict(|facts| facts.holes.unfinished_messages = 1).0,
+            Good,
+            "one is always under way"
+        );
+        let hidden = |messages| verdict(|facts| facts.uncertain.encrypted = messages);
         assert_eq!(hidden(1), (Reduced, vec!["encrypted"]));
         assert_eq!(hidden(4_000), (Unusable, vec!["encrypted"]));
-        let only = verdict(|facts| *facts = TrustFacts { encrypted: 1, ..TrustFacts::default() });
-        assert_eq!(only, (Unusable, vec!["encrypted"]));
+        let nothing_else = only(|facts| facts.uncertain.encrypted = 1);
+        assert_eq!(nothing_else, (Unusable, vec!["encrypted"]));
     }
 
     #[test]
     fn times_that_may_be_those_of_equal_messages_reduce() {
-        let guessed = |deliveries| verdict(|facts| facts.guessed = deliveries);
+        let guessed = |deliveries| verdict(|facts| facts.uncertain.guessed = deliveries);
         assert_eq!(guessed(19), (Good, vec![]));
         assert_eq!(guessed(20), (Reduced, vec!["guessed"]));
         assert_eq!(guessed(2_000), (Reduced, vec!["guessed"]), "the counts are right");
@@ -336,10 +348,12 @@ mod tests {
 
     #[test]
     fn what_is_handed_over_in_shared_memory_is_never_good() {
-        assert_eq!(verdict(|facts| facts.unseen_pairs = 1), (Reduced, vec!["shared_memory"]));
-        let only =
-            verdict(|facts| *facts = TrustFacts { unseen_pairs: 1, ..TrustFacts::default() });
-        assert_eq!(only, (Unusable, vec!["shared_memory"]));
+        assert_eq!(
+            verdict(|facts| facts.uncertain.unseen_pairs = 1),
+            (Reduced, vec!["shared_memory"])
+        );
+        let nothing_else = only(|facts| facts.uncertain.unseen_pairs = 1);
+        assert_eq!(nothing_else, (Unusable, vec!["shared_memory"]));
     }
 
     #[test]
@@ -349,9 +363,9 @@ mod tests {
 
     #[test]
     fn participants_that_were_there_before_are_a_doubt_as_long_as_no_message_is_seen() {
-        let only = verdict(|facts| *facts = TrustFacts { unannounced: 2, ..TrustFacts::default() });
-        assert_eq!(only, (Reduced, vec!["unannounced"]));
-        assert_eq!(verdict(|facts| facts.unannounced = 2), (Good, vec![]));
+        let nothing_else = only(|facts| facts.uncertain.unannounced = 2);
+        assert_eq!(nothing_else, (Reduced, vec!["unannounced"]));
+        assert_eq!(verdict(|facts| facts.uncertain.unannounced = 2), (Good, vec![]));
     }
 
     #[test]

@@ -5,9 +5,9 @@
 
 mod doubts;
 mod facts;
-mod limits;
 mod reliability;
 
+pub use crate::limits::trust::WHOLE_TIME;
 pub use doubts::doubts;
-pub use facts::{TrustFacts, WHOLE_TIME};
+pub use facts::{FileFacts, TrustFacts};
 pub use reliability::{Doubt, DoubtReason, Reliability, reliability};

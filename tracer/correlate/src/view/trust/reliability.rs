@@ -1,9 +1,11 @@
 //! The degree to which a row's figures can be trusted, and the reasons why not further.
 
+use strum::IntoStaticStr;
 use wirelap_events::{EventLosses, Nanos};
 
 /// The degree to which a row's figures can be used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Reliability {
     /// As they stand.
     #[default]
@@ -16,12 +18,8 @@ pub enum Reliability {
 
 impl Reliability {
     /// The name in tables and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Reliability::Good => "good",
-            Reliability::Reduced => "reduced",
-            Reliability::Unusable => "unusable",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The mark before the row's name in a table; empty for a good one.
@@ -35,7 +33,8 @@ impl Reliability {
 }
 
 /// Why a row's figures are not simply good, with the numbers that it stands on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum DoubtReason {
     /// Probes have lost events.
     EventsLost {
@@ -121,6 +120,7 @@ pub enum DoubtReason {
         counted: u64,
     },
     /// Packets passed that no probe saw, by the sequence numbers of the sockets.
+    #[strum(serialize = "unseen")]
     UnseenPackets {
         /// At least so many packets.
         packets: u64,
@@ -130,6 +130,7 @@ pub enum DoubtReason {
         received_bytes: u64,
     },
     /// Packets were acknowledged that are not in the capture.
+    #[strum(serialize = "unseen")]
     UncapturedPackets {
         /// At least so many packets.
         packets: u64,
@@ -161,6 +162,7 @@ pub enum DoubtReason {
         compared: u64,
     },
     /// The trace has deliveries that the subscriber did not get.
+    #[strum(serialize = "contradicted")]
     UnknownDeliveries {
         /// Those deliveries.
         deliveries: u64,
@@ -183,6 +185,7 @@ pub enum DoubtReason {
         packets: u64,
     },
     /// Subflows of Multipath TCP carry bytes whose place in their connections is not known.
+    #[strum(serialize = "multipath")]
     SplitSubflows {
         /// Directions of subflows.
         directions: u64,
@@ -205,37 +208,8 @@ pub enum DoubtReason {
 
 impl DoubtReason {
     /// The name in JSON.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            DoubtReason::EventsLost { .. } => "events_lost",
-            DoubtReason::NotFollowed { .. } => "not_followed",
-            DoubtReason::UnseenPackets { .. } | DoubtReason::UncapturedPackets { .. } => "unseen",
-            DoubtReason::Undecoded { .. } => "undecoded",
-            DoubtReason::Uncaptured { .. } => "uncaptured",
-            DoubtReason::Unread { .. } => "unread",
-            DoubtReason::GivenUp { .. } => "given_up",
-            DoubtReason::ReadTwice { .. } => "read_twice",
-            DoubtReason::CutShort { .. } => "cut_short",
-            DoubtReason::Unfinished { .. } => "unfinished",
-            DoubtReason::Encrypted { .. } => "encrypted",
-            DoubtReason::SharedMemory { .. } => "shared_memory",
-            DoubtReason::Unannounced { .. } => "unannounced",
-            DoubtReason::UnixClients { .. } => "unix_clients",
-            DoubtReason::Nameless { .. } => "nameless",
-            DoubtReason::Guessed { .. } => "guessed",
-            DoubtReason::ReaderNotSeen { .. } => "reader_not_seen",
-            DoubtReason::SendNotSeen { .. } => "send_not_seen",
-            DoubtReason::TooMany { .. } => "too_many",
-            DoubtReason::Contradicted { .. } | DoubtReason::UnknownDeliveries { .. } => {
-                "contradicted"
-            }
-            DoubtReason::NotTelescoping { .. } => "not_telescoping",
-            DoubtReason::Clocks { .. } => "clocks",
-            DoubtReason::Unsorted { .. } => "unsorted",
-            DoubtReason::SplitSubflows { .. } => "multipath",
-            DoubtReason::CoarseTimes { .. } => "coarse_times",
-            DoubtReason::Undelivered { .. } => "undelivered",
-        }
+    pub fn name(&self) -> &'static str {
+        self.into()
     }
 }
 

@@ -7,7 +7,7 @@ use wirelap_events::{Leg, Nanos};
 
 /// Bytes of the next leg were in their sender's socket while a message was on its way to that sender.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ahead {
+pub struct Ahead {
     /// The cause that kept the bytes in the socket.
     pub cause: Cause,
     /// Time of that, less what was already charged to it.

@@ -2,12 +2,10 @@
 
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
+use super::LegParts;
 use super::held_back::is_full;
-use super::{LegParts, NOTICED};
+use crate::limits::causes::{NOTICEABLE_TIME, SHORTEST_DISTANCE};
 use wirelap_events::{LinkQueue, Nanos, Segment, Stage};
-
-/// A shorter way is not told apart: time that no rule explains is told from a millisecond on.
-const FAR: Nanos = Nanos::from_micros(500);
 
 impl LegParts<'_> {
     /// The queues in which bytes of the leg's connection were seen, and what it is called to wait for them.
@@ -21,7 +19,7 @@ impl LegParts<'_> {
 
     /// Charges to the link the part of `time` between two moments for which the bytes before were in a queue, if `cause` is a full window
     /// or buffer. Returns the time that is left.
-    pub(super) fn not_on_link(
+    pub fn charge_queued(
         &mut self,
         segment: Segment,
         cause: Cause,
@@ -34,8 +32,8 @@ impl LegParts<'_> {
         }
         for (queue, kind) in self.queues() {
             let waited = queue.map_or(Nanos(0), |queue| queue.within(from, to)).min(left);
-            if waited >= NOTICED {
-                self.put_of(segment, kind, waited);
+            if waited >= NOTICEABLE_TIME {
+                self.charge_kind(segment, kind, waited);
                 left -= waited;
             }
         }
@@ -43,7 +41,7 @@ impl LegParts<'_> {
     }
 
     /// The same of time that the message spent in its sender's socket, or being written.
-    pub(super) fn not_on_link_in(&mut self, segment: Segment, cause: Cause, time: Nanos) -> Nanos {
+    pub fn charge_queued_in(&mut self, segment: Segment, cause: Cause, time: Nanos) -> Nanos {
         let times = &self.leg.times;
         let (send, sent) = (times.get(Stage::Send), times.get(Stage::Sent));
         let (from, until) = match segment {
@@ -52,14 +50,14 @@ impl LegParts<'_> {
         };
         let until = until.or(times.get(Stage::Xmit));
         match from.zip(until) {
-            Some(span) => self.not_on_link(segment, cause, span, time),
+            Some(span) => self.charge_queued(segment, cause, span, time),
             None => time,
         }
     }
 
     /// What the message itself spent on its way: waiting for `ksoftirqd`, in a queue on the path, and on the distance, which all packets of
     /// the connection need. A link without a queue would have taken a round trip at most.
-    pub(super) fn wire(&mut self, time: Nanos) {
+    pub fn charge_wire(&mut self, time: Nanos) {
         let segment = Segment::Wire;
         let seen = &self.leg.circumstances;
         let times = &self.leg.times;
@@ -73,12 +71,13 @@ impl LegParts<'_> {
             .path_queue
             .zip(span)
             .map_or(Nanos(0), |(queue, span)| queue.within(span.0, span.1).min(time - queue.least));
-        let waited = if waited < NOTICED { Nanos(0) } else { waited };
+        let waited = if waited < NOTICEABLE_TIME { Nanos(0) } else { waited };
         let time = time - waited;
-        let distance = if seen.distance < FAR { Nanos(0) } else { seen.distance.min(time) };
-        self.put_of(segment, VerdictKind::SoftirqDeferral, deferred);
-        self.put_of(segment, VerdictKind::BottleneckLink, waited);
-        self.put(segment, Cause::Distance, distance);
-        self.put(segment, Cause::Ordinary, time - distance);
+        let distance =
+            if seen.distance < SHORTEST_DISTANCE { Nanos(0) } else { seen.distance.min(time) };
+        self.charge_kind(segment, VerdictKind::SoftirqDeferral, deferred);
+        self.charge_kind(segment, VerdictKind::BottleneckLink, waited);
+        self.charge(segment, Cause::Distance, distance);
+        self.charge(segment, Cause::Ordinary, time - distance);
     }
 }

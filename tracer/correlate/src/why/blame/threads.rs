@@ -1,36 +1,36 @@
 //! Times of threads on their way to a message: asleep, at work, or without a CPU.
 
-use super::super::awaited::Awaited;
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
 use super::super::waits;
-use super::{BlamedPart, LegParts, NOTICED, SHORT_SLEEP};
+use super::{BlamedPart, LegParts};
+use crate::limits::causes::{NOTICEABLE_TIME, SHORTEST_STALL};
 use arrayvec::ArrayVec;
 use wirelap_events::{Holder, Hop, MAX_HOPS, Nanos, OffCpu, Segment, SleepCall};
 
 impl LegParts<'_> {
     /// A thread ran, and woke the next.
-    pub(super) fn handoff(&mut self, time: Nanos) {
+    pub fn charge_handoff(&mut self, time: Nanos) {
         let segment = Segment::Handoff;
         let rested = self.rests.handoff;
         let asleep = rested.asleep.min(time);
-        let stalled = asleep - self.locked(segment, &rested, asleep);
-        self.put(segment, Cause::when(stalled >= SHORT_SLEEP, self.stalled()), stalled);
-        self.worked(segment, &rested, time - asleep, Cause::Ordinary);
+        let stalled = asleep - self.charge_lock(segment, &rested, asleep);
+        self.charge(segment, Cause::when(stalled >= SHORTEST_STALL, self.kind_of_stall()), stalled);
+        self.charge_work(segment, &rested, time - asleep, Cause::Ordinary);
     }
 
     /// The data was ready, and nothing woke the reader.
-    pub(super) fn wakeup(&mut self, time: Nanos) {
+    pub fn charge_wakeup(&mut self, time: Nanos) {
         let segment = Segment::Wakeup;
-        let (Some(hop), true) = (self.leg.chain.first(), time >= NOTICED) else {
-            return self.put(segment, Cause::Ordinary, time);
+        let (Some(hop), true) = (self.leg.chain.first(), time >= NOTICEABLE_TIME) else {
+            return self.charge(segment, Cause::Ordinary, time);
         };
         let whole = time;
         let time = if self.is_last {
             time
         } else {
-            let rest = self.not_throttled(segment, time, Nanos(0));
-            self.not_ahead(rest)
+            let rest = self.charge_throttled(segment, time, Nanos(0));
+            self.charge_to_next_leg(rest)
         };
         let throttled = whole - time;
         let Some(rested) = self.rests.before_wakeup else {
@@ -38,8 +38,8 @@ impl LegParts<'_> {
             let asleep = hop.left.map_or(whole, |left| hop.woken - left).min(whole);
             let asleep = asleep - throttled.min(asleep);
             let unwatched = if hop.sleep == SleepCall::Poll { asleep } else { Nanos(0) };
-            self.put(segment, Cause::Ordinary, time - asleep);
-            return self.left_unread(
+            self.charge(segment, Cause::Ordinary, time - asleep);
+            return self.charge_unread(
                 segment,
                 &OffCpu { polled: unwatched, ..OffCpu::NONE },
                 asleep,
@@ -49,13 +49,13 @@ impl LegParts<'_> {
         let asleep = rested.asleep.min(whole);
         let asleep = (asleep - throttled.min(asleep)).min(left);
         left -= asleep;
-        self.left_unread(segment, &rested, asleep);
-        self.worked(segment, &rested, left, Cause::Of(self.work()));
+        self.charge_unread(segment, &rested, asleep);
+        self.charge_work(segment, &rested, left, Cause::Of(self.kind_of_work()));
     }
 
     /// The reader slept, and its data was there. Data on a connection that it watched would have woken it.
-    pub(super) fn left_unread(&mut self, segment: Segment, rested: &OffCpu, asleep: Nanos) {
-        let locked = self.locked(segment, rested, asleep);
+    pub fn charge_unread(&mut self, segment: Segment, rested: &OffCpu, asleep: Nanos) {
+        let locked = self.charge_lock(segment, rested, asleep);
         let mut left = asleep - locked;
         if !self.is_last {
             let unwatched = rested.polled.min(left);
@@ -63,29 +63,29 @@ impl LegParts<'_> {
             let in_turn = self.leg.circumstances.answers_in_turn;
             let backpressure = Cause::Of(VerdictKind::Backpressure);
             let cause = if in_turn { Cause::Ordinary } else { backpressure };
-            self.put(segment, cause, unwatched);
+            self.charge(segment, cause, unwatched);
             left -= unwatched;
         }
-        self.put_of(segment, self.stalled(), left);
+        self.charge_kind(segment, self.kind_of_stall(), left);
     }
 
     /// A thread that was awake worked, or had no CPU to work on.
-    pub(super) fn worked(&mut self, segment: Segment, rested: &OffCpu, time: Nanos, work: Cause) {
+    pub fn charge_work(&mut self, segment: Segment, rested: &OffCpu, time: Nanos, work: Cause) {
         let waited = rested.waited.min(time);
-        self.waited(segment, rested, waited);
+        self.charge_wait(segment, rested, waited);
         let hidden = rested.hidden.min(time - waited);
-        self.put(segment, Cause::Ordinary, hidden);
-        self.put(segment, work, time - waited - hidden);
+        self.charge(segment, Cause::Ordinary, hidden);
+        self.charge(segment, work, time - waited - hidden);
     }
 
     /// Charges the part of a thread's sleep in which it waited for another to let go, and returns
     /// it.
-    pub(super) fn locked(&mut self, segment: Segment, rested: &OffCpu, asleep: Nanos) -> Nanos {
+    pub fn charge_lock(&mut self, segment: Segment, rested: &OffCpu, asleep: Nanos) -> Nanos {
         let locked = rested.locked.min(asleep);
         let blocked = rested.blocked.min(asleep - locked);
         let stalled = match segment {
             Segment::BrokerDwell => VerdictKind::BrokerStalled,
-            _ => self.stalled(),
+            _ => self.kind_of_stall(),
         };
         // What the thread itself was blocked for is not told apart here.
         let is_behind = rested.blocker.task != Holder::NOBODY.task;
@@ -94,12 +94,10 @@ impl LegParts<'_> {
         let parts =
             [(VerdictKind::LockWait, locked, &rested.waker), (stalled, blocked, &rested.blocker)];
         for (kind, time, holder) in parts {
-            if time >= SHORT_SLEEP {
+            if time >= SHORTEST_STALL {
                 let holder_slept = kind == stalled && rested.behind_timer;
-                let (leg, awaited, cause) = (self.index, Awaited::Nothing, Cause::Of(kind));
-                let holder = Some(holder);
-                let part = BlamedPart { leg, segment, cause, time, holder, awaited, holder_slept };
-                self.out.part(part);
+                let part = BlamedPart::new(self.index, segment, Cause::Of(kind), time);
+                self.out.part(BlamedPart { holder: Some(holder), holder_slept, ..part });
                 put += time;
             }
         }
@@ -107,54 +105,60 @@ impl LegParts<'_> {
     }
 
     /// The verdict for a reader that is at work on something else.
-    pub(super) fn work(&self) -> VerdictKind {
+    pub fn kind_of_work(&self) -> VerdictKind {
         if self.is_last { VerdictKind::ReaderBusy } else { VerdictKind::BrokerCpuBound }
     }
 
     /// The verdict for a reader that is off the CPU though there is something to read.
-    pub(super) fn stalled(&self) -> VerdictKind {
+    pub fn kind_of_stall(&self) -> VerdictKind {
         if self.is_last { VerdictKind::ClientStalled } else { VerdictKind::BrokerStalled }
     }
 
-    pub(super) fn run_queue(&mut self, time: Nanos) {
+    pub fn charge_run_queue(&mut self, time: Nanos) {
         let segment = Segment::RunQueue;
         let mut left = time;
         let waits: ArrayVec<_, MAX_HOPS> = self.leg.run_queue_waits().take(MAX_HOPS).collect();
         for (hop, wait) in waits {
             let wait = wait.min(left);
             left -= wait;
-            self.hop_waited(segment, hop, &self.rests.chain, wait);
+            self.charge_hop_wait(segment, hop, &self.rests.chain, wait);
         }
-        self.put(segment, Cause::Ordinary, left);
+        self.charge(segment, Cause::Ordinary, left);
     }
 
     /// A thread waited for a CPU, in the way that `seen` says of all in its chain, or it alone if that is not known.
-    pub(super) fn hop_waited(&mut self, segment: Segment, hop: &Hop, seen: &OffCpu, time: Nanos) {
+    pub fn charge_hop_wait(&mut self, segment: Segment, hop: &Hop, seen: &OffCpu, time: Nanos) {
         if seen.waited > Nanos(0) {
-            return self.waited(segment, seen, time);
+            return self.charge_wait(segment, seen, time);
         }
         let mut alone = OffCpu { waited: hop.running - hop.woken, ..OffCpu::NONE };
         alone.add_holder(&hop.holder);
-        self.waited(segment, &alone, time);
+        self.charge_wait(segment, &alone, time);
     }
 
     /// A thread waited for a CPU.
-    pub(super) fn waited(&mut self, segment: Segment, rested: &OffCpu, time: Nanos) {
+    pub fn charge_wait(&mut self, segment: Segment, rested: &OffCpu, time: Nanos) {
         if time > Nanos(0) {
             waits::parts(rested, time, |cause, time, holder| {
-                self.part(segment, cause, time, holder);
+                let part = BlamedPart::new(self.index, segment, cause, time);
+                self.out.part(BlamedPart { holder, ..part });
             });
         }
     }
 
     /// The reader had the CPU, or another had it in its place.
-    pub(super) fn own_work(&mut self, segment: Segment, time: Nanos, is_long: bool) {
+    pub fn charge_own_work(&mut self, segment: Segment, time: Nanos, is_long: bool) {
         let Some(rested) = self.rests.reader else {
-            return self.put(segment, Cause::Ordinary, time);
+            return self.charge(segment, Cause::Ordinary, time);
         };
         let asleep = rested.asleep.min(time);
-        let stalled = asleep - self.locked(segment, &rested, asleep);
-        self.put(segment, Cause::when(stalled >= SHORT_SLEEP, self.stalled()), stalled);
-        self.worked(segment, &rested, time - asleep, Cause::when(is_long, self.work()));
+        let stalled = asleep - self.charge_lock(segment, &rested, asleep);
+        self.charge(segment, Cause::when(stalled >= SHORTEST_STALL, self.kind_of_stall()), stalled);
+        self.charge_work(
+            segment,
+            &rested,
+            time - asleep,
+            Cause::when(is_long, self.kind_of_work()),
+        );
     }
 }

@@ -1,37 +1,39 @@
-use super::super::explanation::Why;
-use super::super::sums::Upkeep;
+//! Verdicts of rows of made messages, and what all kinds have in common.
+
 use super::*;
+use crate::why::explanation::Why;
+use crate::why::sums::Upkeep;
 use wirelap_events::{
-    Circumstances, Delivery, FanOut, Holder, Hop, Leg, LegOffCpu, LinkQueue, MessageId, OffCpu,
-    Stage, Tid, TxState,
+    Circumstances, Delivery, Holder, Hop, Leg, LegOffCpu, MessageId, OffCpu, OffCpuReason, Pid,
+    SleepCall, Stage, TaskId, Tid,
 };
 use wirelap_test_support::delivered;
 
-const MS: u64 = 1_000_000;
+pub(in crate::why) const MS: u64 = 1_000_000;
 
 /// A message that one reader was busy for before it read it.
 #[derive(Clone, Copy, Default)]
-struct Made {
-    at_ms: u64,
+pub(in crate::why) struct Made {
+    pub(in crate::why) at_ms: u64,
     /// Microseconds at work before the read.
-    busy_us: u64,
+    pub(in crate::why) busy_us: u64,
     /// Microseconds asleep before the read.
-    asleep_us: u64,
+    pub(in crate::why) asleep_us: u64,
     /// Microseconds without a CPU before the read, which this process had.
-    waited_us: u64,
-    holder: u32,
-    reader: u32,
+    pub(in crate::why) waited_us: u64,
+    pub(in crate::why) holder: u32,
+    pub(in crate::why) reader: u32,
     /// The call that the thread slept in, where it is known.
-    slept_on: Option<SleepCall>,
-    circumstances: Circumstances,
-    upkeep: Upkeep,
+    pub(in crate::why) slept_on: Option<SleepCall>,
+    pub(in crate::why) circumstances: Circumstances,
+    pub(in crate::why) upkeep: Upkeep,
 }
 
-fn task(pid: u32) -> TaskId {
+pub(in crate::why) fn task(pid: u32) -> TaskId {
     TaskId { pid: Pid(pid), tid: Tid(pid) }
 }
 
-fn take(evidence: &mut Evidence, made: &Made) {
+pub(in crate::why) fn take(evidence: &mut Evidence, made: &Made) {
     let delivery = made.delivery();
     evidence.delivery(&delivery, delivery.one_way().unwrap(), made.upkeep);
 }
@@ -78,14 +80,14 @@ impl Made {
     }
 }
 
-fn explained(all: impl Iterator<Item = Made>) -> Why {
+pub(in crate::why) fn explained(all: impl Iterator<Item = Made>) -> Why {
     let mut evidence = Evidence::default();
     evidence.setting.since = Some(Nanos(0));
     all.for_each(|made| take(&mut evidence, &made));
     evidence.explain()
 }
 
-fn found(why: &Why) -> Vec<(VerdictKind, u32, u64)> {
+pub(in crate::why) fn found(why: &Why) -> Vec<(VerdictKind, u32, u64)> {
     let problems = why.verdicts.iter().filter(|verdict| verdict.severity == Severity::Problem);
     problems
         .map(|v| (v.kind, v.process.map_or(0, |(task, _)| task.pid.0), v.slow_messages))
@@ -131,35 +133,6 @@ fn ten_causes_are_ten_lines_in_order() {
 }
 
 #[test]
-fn who_waits_for_threads_that_have_no_cpu_is_not_stalled() {
-    let stalled = |asleep_us: u64, slept_on: SleepCall| {
-        let why = explained((0..1_000).map(|n| Made {
-            at_ms: n * 100,
-            waited_us: u64::from(n % 10 == 3) * 10_000,
-            asleep_us: u64::from(n % 20 == 7) * asleep_us,
-            holder: 9,
-            slept_on: Some(slept_on),
-            ..Made::default()
-        }));
-        let contended = why.verdicts.iter().any(|verdict| {
-            (verdict.kind, verdict.severity) == (VerdictKind::RunQueueContention, Severity::Problem)
-        });
-        assert!(contended, "{why:?}");
-        let stalled =
-            why.verdicts.iter().find(|verdict| verdict.kind == VerdictKind::ClientStalled);
-        stalled.map(|verdict| verdict.severity)
-    };
-    assert_eq!(stalled(8_000, SleepCall::Lock), Some(Severity::Note));
-    assert_eq!(stalled(8_000, SleepCall::Call), Some(Severity::Note));
-    assert_eq!(stalled(8_000, SleepCall::Timer), Some(Severity::Problem));
-    assert_eq!(
-        stalled(30_000, SleepCall::Lock),
-        Some(Severity::Problem),
-        "it takes more than that"
-    );
-}
-
-#[test]
 fn a_verdict_has_a_begin_and_an_end() {
     let busy = |from: u64, to: u64| {
         let why = explained((0..600).map(|n| Made {
@@ -185,142 +158,6 @@ fn of_few_messages_nothing_is_claimed() {
     assert_eq!(found(&few(20)), [(VerdictKind::ReaderBusy, 2, 0)]);
     let why = explained((0..20).map(|n| Made { at_ms: n * 10, ..Made::default() }));
     assert!(why.is_healthy() && !why.is_too_little());
-}
-
-#[test]
-fn the_start_is_told_apart_and_is_never_the_headline() {
-    let start_up = Circumstances { start_up: true, ..Circumstances::default() };
-    let of = |steady: u64| {
-        explained((0..10 + steady).map(|n| Made {
-            at_ms: n * 100,
-            busy_us: u64::from(n < 10) * 40_000,
-            circumstances: if n < 10 { start_up } else { Circumstances::default() },
-            ..Made::default()
-        }))
-    };
-    let why = of(100);
-    assert!(why.is_healthy(), "{:?}", why.verdicts);
-    assert_eq!((why.verdicts.len(), why.verdicts[0].kind), (1, VerdictKind::StartUp));
-    assert_eq!(why.messages, 110);
-}
-
-/// Ten first messages that waited 400 ms in their socket, and a hundred later ones.
-fn begun(tx: TxState) -> Why {
-    let mut evidence = Evidence::default();
-    evidence.setting.since = Some(Nanos(0));
-    for n in 0..110 {
-        let is_first = n < 10;
-        let sent = n * 500 * MS;
-        let queued = sent + u64::from(is_first) * 400 * MS;
-        let acked = Some(Nanos(queued));
-        let leg = Leg {
-            sender: Some(task(1)),
-            reader: Some(task(2)),
-            circumstances: Circumstances {
-                start_up: is_first,
-                tx: Some(tx),
-                send_len: 64,
-                acked,
-                ..Circumstances::default()
-            },
-            ..delivered::leg(&[
-                (Stage::Send, sent),
-                (Stage::Sent, sent),
-                (Stage::Queue, queued),
-                (Stage::Read, queued + 65_000),
-            ])
-        };
-        let delivery = Delivery { message: MessageId(n), ..delivered::delivery([leg]) };
-        evidence.delivery(&delivery, delivery.one_way().unwrap(), Upkeep::default());
-    }
-    evidence.explain()
-}
-
-#[test]
-fn first_messages_that_waited_for_a_full_window_are_not_the_start() {
-    let tx = TxState {
-        in_flight: 64,
-        window: 65_536,
-        mss: 1_448,
-        cwnd: 10,
-        segments_out: 1,
-        ..TxState::default()
-    };
-    let why = begun(TxState { window: 64, ..tx });
-    assert_eq!(found(&why), [(VerdictKind::ReceiveWindow, 2, 10)]);
-    // TCP begins with a small congestion window.
-    let why = begun(TxState { segments_out: 10, ..tx });
-    assert!(why.is_healthy(), "{:?}", why.verdicts);
-    assert_eq!(why.verdicts[0].kind, VerdictKind::StartUp);
-}
-
-/// Messages of which every tenth is under way for so many more milliseconds: in a queue, and behind what TCP sent again in vain.
-fn behind_a_queue(queued: u64, resent: u64) -> Evidence {
-    let mut evidence = Evidence::default();
-    for n in 0..500 {
-        let [queued, resent] = [queued, resent].map(|ms| if n % 10 == 3 { ms * MS } else { 0 });
-        let (sent, xmit) = (n * 1_000 * MS, n * 1_000 * MS + resent + 1_000);
-        let came = xmit + queued + 1_000;
-        let (from, to) = (Nanos(xmit), Nanos(came));
-        let (longest, least) = (to - from, Nanos(1_000));
-        let leg = Leg {
-            sender: Some(task(1)),
-            reader: Some(task(2)),
-            circumstances: Circumstances {
-                loss_in_socket: Nanos(resent),
-                path_queue: Some(LinkQueue { from, to, longest, least, rate: 1 }),
-                distance: Nanos(1_000),
-                ..Circumstances::default()
-            },
-            ..delivered::leg(&[
-                (Stage::Send, sent),
-                (Stage::Sent, sent),
-                (Stage::Queue, xmit),
-                (Stage::Xmit, xmit),
-                (Stage::Rx, came),
-                (Stage::Read, came + 65_000),
-            ])
-        };
-        let delivery = Delivery { message: MessageId(n), ..delivered::delivery([leg]) };
-        evidence.delivery(&delivery, delivery.one_way().unwrap(), Upkeep::default());
-    }
-    (evidence.losses.resent, evidence.losses.twice) = (10, 10);
-    evidence
-}
-
-#[test]
-fn what_was_sent_again_in_vain_from_a_long_queue_is_not_lost() {
-    let kinds = |evidence: Evidence| {
-        found(&evidence.explain()).into_iter().map(|(kind, _, _)| kind).collect::<Vec<_>>()
-    };
-    assert_eq!(kinds(behind_a_queue(300, 200)), [VerdictKind::BottleneckLink]);
-    // There is hardly a queue, and packets overtook each other.
-    assert_eq!(kinds(behind_a_queue(0, 200)), [VerdictKind::Retransmission]);
-    let mut lost = behind_a_queue(300, 200);
-    lost.losses.twice = 0;
-    assert_eq!(kinds(lost), [VerdictKind::BottleneckLink, VerdictKind::Retransmission]);
-}
-
-/// A message of which its thread sends one copy after the other.
-fn fanned(position: u32, readers: u32, each_us: u64) -> Delivery {
-    let first = Leg {
-        sender: Some(task(1)),
-        reader: Some(task(2)),
-        ..delivered::leg(&[(Stage::Send, 0), (Stage::Read, 100_000)])
-    };
-    let begins = Nanos(110_000);
-    let sent = begins + Nanos(u64::from(position - 1) * each_us * 1_000);
-    let fan_out = (position > 1).then_some(FanOut { position, readers, first_sent: begins });
-    let second = Leg {
-        sender: Some(task(2)),
-        reader: Some(task(2 + position)),
-        circumstances: Circumstances { fan_out, ..Circumstances::default() },
-        ..delivered::leg(&[(Stage::Send, sent.0), (Stage::Read, sent.0 + 20_000)])
-    };
-    Delivery {
-        off_cpu: [LegOffCpu::NONE, LegOffCpu::NONE].into_iter().collect(),
-        ..delivered::delivery([first, second])
-    }
 }
 
 /// One event may hold up many messages.
@@ -369,69 +206,4 @@ fn the_mean_of_what_messages_lose_is_not_above_the_most() {
         let rounded = [each, most].map(|time| (time.0 + MS / 2) / MS);
         assert_eq!(rounded, [11, 11]);
     }
-}
-
-#[test]
-fn late_subscribers_wait_for_the_sends_to_the_earlier_ones() {
-    let of = |readers: u32| {
-        let mut evidence = Evidence::default();
-        for position in (0..20).flat_map(|_| 1..=readers) {
-            let delivery = fanned(position, readers, 20);
-            evidence.delivery(&delivery, delivery.one_way().unwrap(), Upkeep::default());
-        }
-        evidence.explain()
-    };
-    let why = of(50);
-    assert_eq!(why.verdicts.len(), 1, "{:?}", why.verdicts);
-    let verdict = &why.verdicts[0];
-    assert_eq!((verdict.kind, verdict.severity), (VerdictKind::SerialFanOut, Severity::Problem));
-    assert_eq!((verdict.leg, verdict.process.unwrap().0), (Some(2), task(2)));
-    let in_turn = verdict.evidence.iter().find_map(|clause| match *clause {
-        Clause::InTurn { readers, position, waited } => Some((readers, position, waited.0)),
-        _ => None,
-    });
-    let (readers, position, waited) = in_turn.unwrap();
-    assert_eq!((readers, waited / u64::from(position - 1)), (50, 20_000));
-    assert!(of(3).is_healthy());
-}
-
-/// 1000 messages, every tenth of which the reader is busy for longer, with keep-alives beside some.
-fn with_upkeep(at_ms: impl Fn(u64) -> u64, upkeep: impl Fn(u64) -> Upkeep) -> bool {
-    let why = explained((0..1_000).map(|n| Made {
-        at_ms: at_ms(n),
-        busy_us: u64::from(n % 50 == 7) * 20_000,
-        upkeep: upkeep(n),
-        ..Made::default()
-    }));
-    why.verdicts.iter().any(|verdict| verdict.kind == VerdictKind::Upkeep)
-}
-
-#[test]
-fn a_keep_alive_that_is_beside_slow_messages_only_once_is_there_by_chance() {
-    let beside = |n: u64| Upkeep { beside: n % 50 == 7, before: false };
-    assert!(with_upkeep(|n| n * 100, beside));
-    // All that are slow wait at the same time.
-    assert!(!with_upkeep(|n| n / 50, beside));
-    // Slow messages take so long that there is one in any such time.
-    let always = |n: u64| Upkeep { beside: n % 50 == 7, before: n % 50 == 7 };
-    assert!(!with_upkeep(|n| n * 100, always));
-}
-
-/// Threads of the row's own processes that have the CPU by turns are how it works; strangers, or most of the time, are not.
-#[test]
-fn who_hands_a_message_over_is_no_contention() {
-    let severity = |waited_us: u64, holder: u32| {
-        let mut evidence = Evidence::default();
-        evidence.setting.members = [Pid(1), Pid(2)].into_iter().collect();
-        for n in 0..100 {
-            let made = Made { at_ms: n * 10, busy_us: 250, waited_us, holder, ..Made::default() };
-            take(&mut evidence, &made);
-        }
-        let why = evidence.explain();
-        why.verdicts.iter().find(|v| v.kind == VerdictKind::RunQueueContention).map(|v| v.severity)
-    };
-    assert_eq!(severity(200, 1), Some(Severity::Note));
-    assert_eq!(severity(200, 50), Some(Severity::Problem));
-    assert_eq!(severity(900, 1), Some(Severity::Note));
-    assert_eq!(severity(1_500, 1), Some(Severity::Problem));
 }

@@ -1,0 +1,40 @@
+//! The TLS of a conversation: its text, and the keys that open its records.
+
+use super::super::decryption::Decryption;
+use super::text::TlsText;
+use crate::tls_keys::TlsKeys;
+use wirelap_protocols::Side;
+
+/// The TLS of a conversation, as far as it has one.
+pub struct TlsLayer {
+    /// The text in its records, once some was seen. It is read in place of the records.
+    pub text: Option<Box<TlsText>>,
+    /// The keys of TLS connections that there are.
+    pub keys: TlsKeys,
+    /// The decryption, if it is read with keys.
+    pub decryption: Option<Box<Decryption>>,
+    /// True if it is TLS, and that was taken note of.
+    pub has_hello: bool,
+}
+
+impl TlsLayer {
+    pub fn new(keys: TlsKeys) -> TlsLayer {
+        TlsLayer { text: None, keys, decryption: None, has_hello: false }
+    }
+
+    /// Bytes of memory that it holds on to.
+    pub fn held_bytes(&self) -> usize {
+        let text = self.text.as_ref().map_or(0, |text| text.held_bytes());
+        text.saturating_add(self.decryption.as_ref().map_or(0, |keys| keys.held_bytes()))
+    }
+
+    /// Takes over what only another one of the same conversation knows: `side` here is `theirs` there.
+    pub fn absorb(&mut self, side: Side, other: &mut TlsLayer, theirs: Side) {
+        if self.decryption.is_none() && self.text.is_none() {
+            let keys = other.decryption.take();
+            self.decryption = keys.map(|keys| Box::new(keys.mapped(side, theirs)));
+            self.text = other.text.take().map(|text| Box::new(text.mapped(side, theirs)));
+        }
+        self.has_hello |= other.has_hello;
+    }
+}

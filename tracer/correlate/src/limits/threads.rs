@@ -1,0 +1,19 @@
+//! Times and counts that tell what threads did.
+
+use super::{ms, us};
+use wirelap_events::Nanos;
+
+/// Time after which a thread that let go of a lock which others ask for by the clock is not thought to have it any more.
+pub const LOCK_HOLDER_MEMORY: Nanos = ms(1_000);
+
+/// Time that a thread runs at most between two sleeps on the same lock, if it only looks whether the lock is free.
+pub const LONGEST_LOCK_CHECK: Nanos = us(200);
+
+/// Age up to which a look at a thread tells what it does now.
+pub const THREAD_STATE_FRESHNESS: Nanos = ms(2_000);
+
+/// Wait for a CPU from which on it may keep others of the process waiting for long.
+pub const LONG_CPU_WAIT: Nanos = ms(1);
+
+/// Time for which all that a thread did is kept: messages are looked up some tens of milliseconds after they were read.
+pub const THREAD_HISTORY: Nanos = ms(200);

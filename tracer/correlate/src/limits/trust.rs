@@ -1,0 +1,83 @@
+//! Shares from which on something reduces how far a row can be trusted, and from which on it makes it unusable.
+
+/// Shares from which on something reduces a row, and from which on it makes it unusable.
+#[derive(Clone, Copy)]
+pub struct TrustLimits {
+    pub reduced: f64,
+    pub unusable: f64,
+}
+
+/// Never.
+pub const NEVER: f64 = f64::INFINITY;
+
+/// A single one makes the row unusable.
+pub const ONE_IS_TOO_MANY: TrustLimits = TrustLimits { reduced: 0.0, unusable: 0.0 };
+
+pub const EVENTS_LOST: TrustLimits = TrustLimits { reduced: 0.000_1, unusable: 0.02 };
+
+/// A file does not say which packets are missing in it.
+pub const LOSSES_STATED: TrustLimits = TrustLimits { reduced: 0.0, unusable: 0.02 };
+
+/// TrustLimits for events lost while sampling: what is left of a sample is a smaller one; the counts are
+/// the programs' own.
+pub const EVENTS_LOST_SAMPLED: TrustLimits = TrustLimits { reduced: 0.000_1, unusable: 0.5 };
+
+pub const NOT_FOLLOWED: TrustLimits = TrustLimits { reduced: 0.01, unusable: 0.5 };
+
+/// TrustLimits for messages not followed while sampling: of those that windows cut off, some are always
+/// missing.
+pub const NOT_FOLLOWED_SAMPLED: TrustLimits = TrustLimits { reduced: 0.25, unusable: 0.75 };
+
+pub const UNSEEN: TrustLimits = TrustLimits { reduced: 0.001, unusable: 0.1 };
+
+/// No message can be in them.
+pub const UNSEEN_BARE: TrustLimits = TrustLimits { reduced: 0.01, unusable: NEVER };
+
+pub const UNDECODED: TrustLimits = TrustLimits { reduced: 0.01, unusable: 0.5 };
+
+pub const UNREAD: TrustLimits = TrustLimits { reduced: 0.01, unusable: 0.5 };
+
+pub const GIVEN_UP: TrustLimits = TrustLimits { reduced: 0.001, unusable: 0.1 };
+
+pub const READER_NOT_SEEN: TrustLimits = TrustLimits { reduced: 0.01, unusable: NEVER };
+
+pub const READ_TWICE: TrustLimits = TrustLimits { reduced: 0.0, unusable: 0.5 };
+
+/// The figures of the other messages are right.
+pub const CUT_SHORT: TrustLimits = TrustLimits { reduced: 0.0, unusable: NEVER };
+
+pub const ENCRYPTED: TrustLimits = TrustLimits { reduced: 0.0, unusable: 0.5 };
+
+/// TrustLimits for messages in shared memory: the number of those that are not seen is not known; those
+/// that are seen are right.
+pub const SHARED_MEMORY: TrustLimits = TrustLimits { reduced: 0.0, unusable: NEVER };
+
+/// The messages of such clients are not counted; the others are right.
+pub const UNIX_CLIENTS: TrustLimits = TrustLimits { reduced: 0.0, unusable: NEVER };
+
+pub const NAMELESS: TrustLimits = TrustLimits { reduced: 0.0, unusable: 0.5 };
+
+/// The counts are right, whichever message it was.
+pub const GUESSED: TrustLimits = TrustLimits { reduced: 0.01, unusable: NEVER };
+
+pub const SEND_NOT_SEEN: TrustLimits = TrustLimits { reduced: 0.01, unusable: NEVER };
+
+pub const CONTRADICTED: TrustLimits = TrustLimits { reduced: 0.0, unusable: 0.01 };
+
+pub const TOO_MANY: TrustLimits = TrustLimits { reduced: 0.0, unusable: 0.01 };
+
+pub const CLOCKS: TrustLimits = TrustLimits { reduced: 0.1, unusable: 1.0 };
+
+/// A message whose packets are not in order may be in no count, or in two.
+pub const UNSORTED: TrustLimits = TrustLimits { reduced: 0.0, unusable: 0.1 };
+
+/// TrustLimits for split subflows: nobody knows whether messages are missing because of them.
+pub const SPLIT_SUBFLOWS: TrustLimits = TrustLimits { reduced: 0.0, unusable: NEVER };
+
+/// A time is wrong by up to a unit of its file's times.
+pub const COARSE_TIMES: TrustLimits = TrustLimits { reduced: 0.1, unusable: 1.0 };
+
+pub const UNDELIVERED: TrustLimits = TrustLimits { reduced: 0.001, unusable: NEVER };
+
+/// Share of the time below which a row that is observed is a sample.
+pub const WHOLE_TIME: f64 = 0.999;

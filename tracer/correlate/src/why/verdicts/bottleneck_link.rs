@@ -1,0 +1,23 @@
+//! Bytes wait in a queue on the path: a link is slower than their sender.
+//!
+//! It is found by acknowledgements, or packets, that come all the time and late. It is no process's.
+
+use crate::limits::kinds::BOTTLENECK_LINK;
+use crate::why::clause::Clause;
+use crate::why::definition::{Bearer, Definition, InStartUp};
+use wirelap_events::LinkQueue;
+
+pub const DEFINITION: Definition =
+    Definition {
+        limits: Some(BOTTLENECK_LINK),
+        in_start_up: InStartUp::Never,
+        bearer: Bearer::Nobody,
+        is_of_load: true,
+        facts: |case| {
+            let queue = case.finding.circumstances.path_queue;
+            case.often_and(queue.map(|LinkQueue { longest, least, rate, .. }| {
+                Clause::QueueOnPath { longest, least, rate }
+            }))
+        },
+        ..Definition::USUAL
+    };

@@ -1,0 +1,23 @@
+//! The broker did not read a client for a time, as it said itself: a quota, or an alarm for memory or disk.
+//!
+//! It is found by what brokers say (Kafka's `throttle_time_ms`, AMQP's `connection.blocked`), and the messages or requests that lay unread in
+//! their sockets meanwhile.
+
+mod blame;
+
+use crate::limits::kinds::CLIENT_THROTTLED;
+use crate::why::clause::Clause;
+use crate::why::definition::{Bearer, Definition};
+use wirelap_events::Segment;
+
+pub const DEFINITION: Definition = Definition {
+    limits: Some(CLIENT_THROTTLED),
+    bearer: Bearer::ReaderOfSocket,
+    facts: |case| {
+        let (segment, seen) = (case.finding.segment(), &case.finding.circumstances);
+        // Of a message that the broker has, the consumer comes first.
+        let is_publisher = segment != Segment::BrokerDwell || seen.requests_unread.is_none();
+        case.often_and([Clause::Throttled { is_publisher }])
+    },
+    ..Definition::USUAL
+};

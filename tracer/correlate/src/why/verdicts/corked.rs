@@ -1,0 +1,21 @@
+//! `TCP_CORK` or `MSG_MORE` keeps back what the sender has written.
+//!
+//! It is found by the state of the socket at the send, where no window was full. What waits for longer than a cork keeps bytes waits
+//! for something else.
+
+use crate::limits::causes::LONGEST_CORK;
+use crate::limits::kinds::CORKED;
+use crate::why::clause::Clause;
+use crate::why::definition::Definition;
+use wirelap_events::Nanos;
+
+pub const DEFINITION: Definition = Definition {
+    limits: Some(CORKED),
+    facts: |case| case.often_and([Clause::Corked]),
+    ..Definition::USUAL
+};
+
+/// True if a cork may keep bytes for so long.
+pub fn may_last(time: Nanos) -> bool {
+    time <= LONGEST_CORK
+}

@@ -1,0 +1,105 @@
+//! Time for which a broker had a message and was not asked for it, or was not allowed to send it.
+
+use crate::limits::causes::{
+    BROKER_TIMER_EARLINESS, BROKER_TIMER_LATENESS, REQUEST_LATENESS_DIVISOR, SHORTEST_STALL,
+};
+use crate::why::awaited::Awaited;
+use crate::why::blame::{LegParts, Span};
+use crate::why::kind::VerdictKind;
+use wirelap_events::{Credit, Nanos, OffCpu};
+
+impl LegParts<'_> {
+    /// The broker sends only so many messages before one is acknowledged. The time in which the subscriber had messages that it
+    /// had not acknowledged is its own; the rest is that of the way there and back. While there were fewer, the broker might send:
+    /// that time is its own.
+    pub fn charge_unacknowledged(&mut self, credit: &Credit, rest: &mut Span) {
+        let from = rest.from;
+        let waited = rest.advance(credit.at.min(rest.from + credit.full));
+        let own = credit.own.min(waited);
+        self.charge_late_acknowledgement(own, credit);
+        let left = waited - own;
+        let left = left - self.charge_lost_within(from, waited, left);
+        let left = left - self.charge_earlier_within(from, waited, left);
+        let unknown = credit.unknown.min(left);
+        self.charge_awaited(VerdictKind::FetchWait, Awaited::UnseenAcknowledgement, unknown);
+        self.charge_awaited(VerdictKind::FetchWait, Awaited::Acknowledgement, left - unknown);
+    }
+
+    /// The subscriber had messages for `own`, which it had not acknowledged. What is known of its thread in the longest
+    /// interval holds for all.
+    fn charge_late_acknowledgement(&mut self, own: Nanos, credit: &Credit) {
+        let followed = credit.longest.map_or(Nanos(0), |(from, to)| to - from);
+        let Some(rested) = self.rests.requester.filter(|_| self.is_last && own >= SHORTEST_STALL)
+        else {
+            return self.charge_awaited(VerdictKind::FetchWait, Awaited::LateAcknowledgement, own);
+        };
+        self.charge_late_reader(own, &scaled(&rested, own, followed), Awaited::LateAcknowledgement);
+    }
+
+    /// The reader let `time` pass in which it rested so, before it asked or acknowledged.
+    pub fn charge_late_reader(&mut self, time: Nanos, rested: &OffCpu, awaited: Awaited) {
+        let asleep = rested.asleep.min(time);
+        let waited = rested.waited.min(time - asleep);
+        let hidden = rested.hidden.min(time - asleep - waited);
+        self.charge_awaited(VerdictKind::ClientStalled, awaited, asleep);
+        // Others had the CPU that it needed to ask, or what it did is not known.
+        self.charge_awaited(VerdictKind::FetchWait, awaited, waited + hidden);
+        self.charge_awaited(VerdictKind::ReaderBusy, awaited, time - asleep - waited - hidden);
+    }
+
+    /// From `from` on, the reader did not ask for `time`: for `own` it had what it had asked for, and else it awaited answers.
+    pub fn charge_unasked(&mut self, from: Nanos, time: Nanos, own: Nanos, was_lost: bool) {
+        if was_lost {
+            return self.charge_idle(from, time, VerdictKind::Retransmission);
+        }
+        // Bytes are missing, or kept back, while an answer is awaited.
+        let rest = self.charge_hindrances(from, time);
+        let own = own.min(rest);
+        self.charge_awaited(VerdictKind::FetchWait, Awaited::Answer, rest - own);
+        self.charge_awaited(VerdictKind::FetchWait, Awaited::Request, own);
+    }
+
+    /// The reader let `time` pass from `from` on before it asked.
+    pub fn charge_late_request(&mut self, from: Nanos, time: Nanos) {
+        let Some(rested) = self.rests.requester.filter(|_| self.is_last && time >= SHORTEST_STALL)
+        else {
+            return self.charge_idle(from, time, VerdictKind::FetchWait);
+        };
+        let own = time - self.charge_lost_within(from, time, time);
+        self.charge_late_reader(own, &rested, Awaited::Request);
+    }
+
+    /// Until when a broker that was asked at `asked` and answered at `sent` did what the request let it do: wait for more
+    /// (KIP-74). It is answered when the bytes are there that the request wants, or when its time is over. `None`: the
+    /// request does not say, or not all that it was answered with was seen.
+    pub fn request_may_wait_until(&self, asked: Nanos, sent: Nanos) -> Option<Nanos> {
+        let seen = &self.leg.circumstances;
+        let ask = seen.request_limits?;
+        let due = seen.request_read.unwrap_or(asked) + ask.longest;
+        let slack = BROKER_TIMER_LATENESS.max(Nanos(ask.longest.0 / REQUEST_LATENESS_DIVISOR));
+        let wants_more = ask.least_bytes > 1;
+        if sent + BROKER_TIMER_EARLINESS >= due && (wants_more || sent <= due + slack) {
+            return Some(sent.min(due + slack));
+        }
+        if wants_more {
+            return seen.filled;
+        }
+        // One byte is enough for it: whatever keeps the broker, it is not the request.
+        Some(asked)
+    }
+}
+
+/// Scales a thread's times off the CPU from `followed` to `time`.
+fn scaled(rested: &OffCpu, time: Nanos, followed: Nanos) -> OffCpu {
+    let part = |some: Nanos| {
+        let all = u128::from(some.0).saturating_mul(u128::from(time.0));
+        let part = all.checked_div(u128::from(followed.0)).unwrap_or(0);
+        Nanos(u64::try_from(part).unwrap_or(u64::MAX))
+    };
+    OffCpu {
+        asleep: part(rested.asleep),
+        waited: part(rested.waited),
+        hidden: part(rested.hidden),
+        ..*rested
+    }
+}

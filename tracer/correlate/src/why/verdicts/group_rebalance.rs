@@ -1,0 +1,14 @@
+//! No member of the subscriber's group read the part of the log that has the message: it went from one member to another.
+//!
+//! It is found where a consumer begins to read what another member of its group read before. It is its group's, and so no process's.
+
+use crate::limits::kinds::GROUP_REBALANCE;
+use crate::why::clause::Clause;
+use crate::why::definition::{Bearer, Definition};
+
+pub const DEFINITION: Definition = Definition {
+    limits: Some(GROUP_REBALANCE),
+    bearer: Bearer::Nobody,
+    facts: |case| case.often_and([Clause::HandedOver]),
+    ..Definition::USUAL
+};

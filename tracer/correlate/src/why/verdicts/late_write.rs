@@ -1,0 +1,14 @@
+//! The sender wrote a part of the message, and came back for the rest long after there was room for it.
+//!
+//! It is found where the rest came into an empty socket, with nothing under way. What the sender had to wait for room before is
+//! `send_buffer`.
+
+use crate::limits::kinds::LATE_WRITE;
+use crate::why::clause::Clause;
+use crate::why::definition::Definition;
+
+pub const DEFINITION: Definition = Definition {
+    limits: Some(LATE_WRITE),
+    facts: |case| case.often_and([Clause::LateWrite]),
+    ..Definition::USUAL
+};

@@ -1,0 +1,35 @@
+//! A thread slept until another thread let go of a lock, or another process woke it.
+//!
+//! It is found by who woke the thread, and from which call. A holder that hardly had a CPU meanwhile, in a process whose threads wait
+//! for one, is not what has to be mended: that is a note.
+
+use super::run_queue_contention;
+use crate::limits::kinds::LOCK_WAIT;
+use crate::limits::rules::AT_WORK_DIVISOR;
+use crate::why::clause::Clause;
+use crate::why::definition::{Definition, Nature};
+use crate::why::finding::Finding;
+
+pub const DEFINITION: Definition = Definition {
+    limits: Some(LOCK_WAIT),
+    nature: Nature::ThreadWait,
+    has_culprits: true,
+    is_note: |case| {
+        let longest = case.finding.longest.0;
+        let holder = case.finding.holder;
+        let is_idle = holder.is_some_and(|holder| holder.held.0 <= longest / AT_WORK_DIVISOR);
+        is_idle && run_queue_contention::is_behind(case)
+    },
+    facts: |case| case.often_and(let_go(case.finding)),
+    ..Definition::USUAL
+};
+
+/// The longest wait for another thread. Where a thread before it waited for the one that is named, that one did not wait for itself.
+pub fn let_go(finding: &Finding) -> Option<Clause> {
+    let (holder, task) = (finding.holder?, finding.task?);
+    if holder.task == task {
+        return None;
+    }
+    let is_own = holder.task.pid == task.pid;
+    Some(Clause::LetGo { waited: finding.longest, holder, is_own })
+}

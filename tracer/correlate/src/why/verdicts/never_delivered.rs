@@ -1,0 +1,202 @@
+//! Messages were sent and never delivered.
+//!
+//! They are found where others of the same topic came to whoever got those before and after, where a subscriber left, or by the workloads'
+//! own counts. Messages that could not be seen, or that a full queue explains (`queue_overflow`), do not count.
+
+use crate::limits::rules::TOLERATED_LOSS;
+use crate::why::clause::Clause;
+use crate::why::definition::Definition;
+use crate::why::evidence::Evidence;
+use crate::why::explanation::{Severity, Verdict};
+use crate::why::kind::VerdictKind;
+use crate::why::loss_counts::Losses;
+use wirelap_events::Total;
+use wirelap_protocols::{Protocol, by_name};
+
+pub const DEFINITION: Definition =
+    Definition { add_of_row: |row, found| found.extend(find(row.evidence)), ..Definition::USUAL };
+
+/// Messages that nobody got, and no full queue explains.
+fn find(evidence: &Evidence) -> Option<Verdict> {
+    let losses = &evidence.losses;
+    let explained = losses.socket_drops > 0 || losses.unsent().is_some();
+    let mut clauses: Vec<Clause> =
+        not_delivered(losses).filter(|_| !explained).into_iter().collect();
+    let mut severity = Severity::Problem;
+    if !evidence.setting.sampled && losses.sent > 0 {
+        let sent = losses.sent;
+        let unread = losses.surely(losses.unread);
+        if unread.saturating_mul(TOLERATED_LOSS) > sent && !explained {
+            clauses.push(Clause::NeverRead { unread, sent });
+            if losses.filter_drops > 0 {
+                clauses.push(Clause::Filtered(losses.filter_drops));
+            }
+        }
+        let messages = losses.surely(losses.swallowed);
+        if messages.saturating_mul(TOLERATED_LOSS) > sent {
+            // What a rule or a queue keeps from leaving, no device has seen.
+            let dropped: u64 = losses.segments_dropped.iter().total();
+            clauses.push(Clause::Swallowed { messages, sent, dropped });
+        }
+        clauses.extend(missed(evidence, !clauses.is_empty()));
+        let abandoned = losses.surely(losses.abandoned);
+        if abandoned.saturating_mul(TOLERATED_LOSS) > sent {
+            // Whoever leaves with its protocol's farewell meant to.
+            if clauses.is_empty() && !losses.is_abrupt {
+                severity = Severity::Note;
+            }
+            clauses.extend(came_too_late(evidence, abandoned));
+        }
+        if let Some(clause) = left_behind(evidence) {
+            if clauses.is_empty() && is_only_noted(evidence) {
+                severity = Severity::Note;
+            }
+            clauses.push(clause);
+        }
+        // Without anybody who got some of the same topic, it is not known that anybody should have.
+        let messages = losses.surely(losses.unmatched);
+        if clauses.is_empty()
+            && messages.saturating_mul(TOLERATED_LOSS) > sent
+            && losses.delivered == 0
+        {
+            severity = Severity::Note;
+            clauses.push(Clause::NobodyGot { messages, sent });
+            // Whoever a connection leads to on which nothing arrives may.
+            if evidence.stuck.is_empty() {
+                clauses.push(Clause::NobodySubscribes);
+            }
+        }
+    }
+    if let Some(clause) = passed_over(evidence) {
+        // Of whoever is not known to be of the same group, it is not known whether anybody should have read them.
+        let is_group = losses.passed_over[1] > 0;
+        if clauses.is_empty() || is_group {
+            severity = if is_group { Severity::Problem } else { Severity::Note };
+        }
+        clauses.push(clause);
+    }
+    if losses.cut_short > 0 {
+        severity = Severity::Problem;
+        clauses.push(Clause::CutShort(losses.cut_short));
+    }
+    if losses.thrown_away > 0 {
+        severity = if clauses.is_empty() { Severity::Note } else { severity };
+        clauses.push(Clause::Aborted(losses.thrown_away));
+    }
+    (!clauses.is_empty()).then(|| Verdict::of_row(VerdictKind::NeverDelivered, severity, clauses))
+}
+
+/// The clause for deliveries that are missing by the workloads' own count.
+pub fn not_delivered(losses: &Losses) -> Option<Clause> {
+    losses.missing().map(|(missing, due)| Clause::NotDelivered { missing, due })
+}
+
+/// Records behind the last one that one reader of a log was sent, and before the first one of the next.
+fn passed_over(evidence: &Evidence) -> Option<Clause> {
+    let losses = &evidence.losses;
+    let records: u64 = losses.passed_over.iter().total();
+    let of_group = losses.passed_over[1] > 0;
+    let reader = losses.passed_over_by.map(|pid| (pid, evidence.setting.names.get(&pid).copied()));
+    (records > 0).then_some(Clause::PassedOver { records, of_group, reader })
+}
+
+/// Messages that came when those that had got the others were gone.
+fn came_too_late(evidence: &Evidence, messages: u64) -> [Clause; 2] {
+    let losses = &evidence.losses;
+    let is_kept = keeps_messages(evidence);
+    let reader = losses.left_by.map(|pid| (pid, evidence.setting.names.get(&pid).copied()));
+    [
+        Clause::ReaderLeft { reader, departure: losses.departure, is_abrupt: losses.is_abrupt },
+        Clause::AfterReaderLeft { messages, sent: losses.sent, is_kept },
+    ]
+}
+
+/// The clause for messages that one subscriber did not get. Messages that others did not get either are told only
+/// where it is known that they are lost.
+fn missed(evidence: &Evidence, is_lost: bool) -> Option<Clause> {
+    let missed = &evidence.missed;
+    let most = missed.most.clone().filter(|most| most.others_got || is_lost)?;
+    let surely = evidence.losses.surely(most.messages);
+    if surely.saturating_mul(TOLERATED_LOSS) <= most.whole {
+        return None;
+    }
+    let name = most.pid.and_then(|pid| evidence.setting.names.get(&pid).copied());
+    let others = (missed.times.saturating_sub(1), missed.messages.saturating_sub(most.messages));
+    Some(Clause::Missed { most, name, others })
+}
+
+/// The clause for messages that subscribers had not got when their connections were closed.
+fn left_behind(evidence: &Evidence) -> Option<Clause> {
+    let left = &evidence.losses.left_behind;
+    let most = left.most?;
+    let surely = evidence.losses.surely(left.messages);
+    if surely.saturating_mul(TOLERATED_LOSS) <= evidence.losses.sent {
+        return None;
+    }
+    let name = most.pid.and_then(|pid| evidence.setting.names.get(&pid).copied());
+    let others = (left.times.saturating_sub(1), left.messages.saturating_sub(most.messages));
+    Some(Clause::LeftBehind { most, name, others })
+}
+
+/// True if those who were behind when their connections were closed meant to go, or get the rest when they come back.
+fn is_only_noted(evidence: &Evidence) -> bool {
+    let left = evidence.losses.left_behind.most;
+    left.is_none_or(|most| most.meant_to_go()) || keeps_messages(evidence)
+}
+
+/// True if the broker keeps what nobody reads at the moment.
+fn keeps_messages(evidence: &Evidence) -> bool {
+    by_name(evidence.setting.protocol).is_some_and(Protocol::keeps_messages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::why::loss_counts::WorkloadCounts;
+
+    fn is_lost(losses: &Losses) -> bool {
+        let mut evidence = Evidence::default();
+        evidence.losses.clone_from(losses);
+        find(&evidence).is_some()
+    }
+
+    fn swallowed(hidden: u64) -> Losses {
+        Losses { sent: 400, delivered: 390, swallowed: 10, hidden, ..Losses::default() }
+    }
+
+    #[test]
+    fn what_may_be_in_unread_bytes_is_not_lost() {
+        assert_eq!([0, 9, 10].map(|hidden| is_lost(&swallowed(hidden))), [true, true, false]);
+    }
+
+    #[test]
+    fn what_may_be_in_shared_memory_is_not_lost() {
+        let beside = |shared| is_lost(&Losses { shared, ..swallowed(0) });
+        assert_eq!([9, 10].map(beside), [true, false]);
+    }
+
+    #[test]
+    fn messages_of_aborted_transactions_are_told_and_are_no_problem() {
+        let mut evidence = Evidence::default();
+        evidence.losses =
+            Losses { sent: 300, delivered: 150, thrown_away: 150, ..Losses::default() };
+        let said = find(&evidence).unwrap();
+        assert_eq!(said.severity, Severity::Note);
+        assert_eq!(said.evidence, [Clause::Aborted(150)]);
+    }
+
+    #[test]
+    fn what_its_sender_gives_up_is_a_problem() {
+        let mut evidence = Evidence::default();
+        evidence.losses = Losses { cut_short: 18, ..Losses::default() };
+        let said = find(&evidence).unwrap();
+        assert_eq!((said.severity, said.evidence), (Severity::Problem, vec![Clause::CutShort(18)]));
+    }
+
+    #[test]
+    fn what_the_workloads_got_is_not_lost() {
+        let told = |delivered| Some(WorkloadCounts { sent: 400, due: 400, delivered });
+        let got = |delivered| is_lost(&Losses { told: told(delivered), ..swallowed(0) });
+        assert_eq!([390, 400].map(got), [true, false]);
+    }
+}

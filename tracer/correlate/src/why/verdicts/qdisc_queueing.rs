@@ -1,0 +1,21 @@
+//! Packets waited in the qdisc, or bytes in the socket behind them.
+//!
+//! It is found by the time between the qdisc and the device.
+
+use crate::limits::kinds::QDISC_QUEUEING;
+use crate::why::clause::Clause;
+use crate::why::definition::{Definition, InStartUp};
+use wirelap_events::LinkQueue;
+
+pub const DEFINITION: Definition = Definition {
+    limits: Some(QDISC_QUEUEING),
+    in_start_up: InStartUp::Never,
+    is_of_load: true,
+    facts: |case| {
+        let queue = case.finding.circumstances.qdisc_queue;
+        case.often_and(
+            queue.map(|LinkQueue { longest, rate, .. }| Clause::QueueInQdisc { longest, rate }),
+        )
+    },
+    ..Definition::USUAL
+};

@@ -1,0 +1,75 @@
+//! Messages were thrown away because a queue was full: socket buffer, high-water mark.
+//!
+//! It is found by the kernel's drops and their reasons, and by gaps in the numbers that a publisher gives its messages.
+
+use super::never_delivered::not_delivered;
+use crate::why::clause::Clause;
+use crate::why::definition::Definition;
+use crate::why::evidence::Evidence;
+use crate::why::explanation::{Severity, Verdict};
+use crate::why::kind::VerdictKind;
+use wirelap_events::{Pid, TaskId, Tid, Total};
+
+pub const DEFINITION: Definition =
+    Definition { add_of_row: |row, found| found.extend(find(row.evidence)), ..Definition::USUAL };
+
+/// Packets or messages that found a queue full: a verdict for each process whose receive buffer was.
+fn find(evidence: &Evidence) -> Vec<Verdict> {
+    let losses = &evidence.losses;
+    let named = |(pid, packets): (Pid, u64)| {
+        let comm = *evidence.setting.names.get(&pid)?;
+        Some((packets, (TaskId { pid, tid: Tid(pid.0) }, comm)))
+    };
+    let named: Vec<_> = losses.full_sockets.all().filter_map(named).collect();
+    let known: u64 = named.iter().map(|(packets, _)| packets).total();
+    let nobodys = [
+        full_buffer(losses.socket_drops.saturating_sub(known)),
+        (losses.queue_drops > 0).then_some(Clause::QueueFull(losses.queue_drops)),
+        losses.unsent().map(|(missing, whole)| Clause::NeverLeft { missing, whole }),
+    ];
+    let nobodys: Vec<Clause> = nobodys.into_iter().flatten().collect();
+    let found = |clauses, process| {
+        let (kind, severity) = (VerdictKind::QueueOverflow, Severity::Problem);
+        Verdict { process, ..Verdict::of_row(kind, severity, clauses) }
+    };
+    let theirs = named
+        .into_iter()
+        .map(|(packets, process)| found(full_buffer(packets).into_iter().collect(), Some(process)));
+    let mut verdicts: Vec<Verdict> = theirs.collect();
+    if !nobodys.is_empty() {
+        verdicts.push(found(nobodys, None));
+    }
+    if let Some(first) = verdicts.first_mut() {
+        first.evidence.extend(not_delivered(losses));
+    }
+    verdicts
+}
+
+fn full_buffer(packets: u64) -> Option<Clause> {
+    (packets > 0).then_some(Clause::BufferFull(packets))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_events::{Comm, DropCause};
+
+    #[test]
+    fn each_process_with_a_full_buffer_is_named() {
+        let mut evidence = Evidence::default();
+        for (pid, name) in [(7, "narrow"), (8, "slow")] {
+            evidence.setting.names.insert(Pid(pid), Comm::from_name(name));
+        }
+        for (packets, reader) in [(900, Some(Pid(7))), (3, Some(Pid(8))), (2, None)] {
+            (0..packets).for_each(|_| evidence.dropped(DropCause::SocketBuffer, reader));
+        }
+        let said = find(&evidence);
+        let name = |verdict: &Verdict| verdict.process.map(|(task, _)| task.pid.0);
+        let count = |verdict: &Verdict| match verdict.evidence[0] {
+            Clause::BufferFull(packets) => packets,
+            _ => 0,
+        };
+        let said: Vec<_> = said.iter().map(|verdict| (name(verdict), count(verdict))).collect();
+        assert_eq!(said, [(Some(7), 900), (Some(8), 3), (None, 2)]);
+    }
+}

@@ -1,0 +1,80 @@
+//! A thread was woken, and another had the CPU.
+//!
+//! It is found by the scheduler's events: from the wakeup until the thread runs, and who had the CPU meanwhile. Threads that hand a
+//! message to each other, or get it at the same time, have the CPU by turns: that is how such programs work, and a note.
+
+use crate::limits::kinds::RUN_QUEUE_CONTENTION;
+use crate::limits::rules::{HANDED_OVER, LONGEST_HAND_OVER, MOST_OF_TIME, SCHEDULER_TURN};
+use crate::why::case::VerdictCase;
+use crate::why::definition::{Definition, InStartUp, Nature};
+use crate::why::kind::VerdictKind;
+use wirelap_events::MAX_LEGS;
+
+pub const DEFINITION: Definition = Definition {
+    limits: Some(RUN_QUEUE_CONTENTION),
+    nature: Nature::ThreadWait,
+    in_start_up: InStartUp::Usually,
+    has_culprits: true,
+    is_note: is_handing_over,
+    facts: |case| {
+        // Who it was is said first, and whether they belong to the row.
+        let members = &case.evidence().setting.members;
+        let mut clauses = case.finding.culprits.of_the_cpu(case.finding.task, members);
+        clauses.push(case.how_often());
+        clauses
+    },
+    ..Definition::USUAL
+};
+
+/// True if the row's own processes had the CPU, none waits for longer than a turn, and a typical message does not mostly wait.
+fn is_handing_over(case: &VerdictCase<'_>) -> bool {
+    let cost = case.cost;
+    let own = case.finding.culprits.share_of(&case.evidence().setting.members);
+    let is_most = cost.median_share >= MOST_OF_TIME && cost.median >= LONGEST_HAND_OVER.0 as f64;
+    own >= HANDED_OVER && !is_most && cost.each() < SCHEDULER_TURN.0 as f64
+}
+
+/// True if threads of the same process wait for a CPU for as long as the case takes: that is what has to be mended where it waits for
+/// them.
+pub fn is_behind(case: &VerdictCase<'_>) -> bool {
+    let Some(task) = case.finding.task else { return false };
+    (0..MAX_LEGS).any(|leg| {
+        let place = (leg, VerdictKind::RunQueueContention, task.pid);
+        case.row.gathered.finding(place).is_some_and(|contention| {
+            let is_as_long = contention.most.0 >= case.finding.most.0 / 2;
+            contention.whole() >= case.finding.whole() && is_as_long
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::why::evidence::Evidence;
+    use crate::why::explanation::Severity;
+    use crate::why::rules::tests::{Made, take};
+    use wirelap_events::Pid;
+
+    /// Threads of the row's own processes that have the CPU by turns are how it works; strangers, or most of the time, are not.
+    #[test]
+    fn who_hands_a_message_over_is_no_contention() {
+        let severity = |waited_us: u64, holder: u32| {
+            let mut evidence = Evidence::default();
+            evidence.setting.members = [Pid(1), Pid(2)].into_iter().collect();
+            for n in 0..100 {
+                let made =
+                    Made { at_ms: n * 10, busy_us: 250, waited_us, holder, ..Made::default() };
+                take(&mut evidence, &made);
+            }
+            let why = evidence.explain();
+            why.verdicts
+                .iter()
+                .find(|v| v.kind == VerdictKind::RunQueueContention)
+                .map(|v| v.severity)
+        };
+        assert_eq!(severity(200, 1), Some(Severity::Note));
+        assert_eq!(severity(200, 50), Some(Severity::Problem));
+        assert_eq!(severity(900, 1), Some(Severity::Note));
+        assert_eq!(severity(1_500, 1), Some(Severity::Problem));
+    }
+}

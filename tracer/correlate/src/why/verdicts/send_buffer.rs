@@ -1,0 +1,20 @@
+//! The sender's socket buffer is full.
+//!
+//! It is found by the bytes that had not left at the send, a send that is larger than the buffer, or one of which the socket took a part
+//! only, until an acknowledgement made room. What bytes spent in a queue meanwhile is that queue's.
+
+use crate::limits::kinds::SEND_BUFFER;
+use crate::why::clause::Clause;
+use crate::why::definition::{Definition, InStartUp, Nature};
+
+pub const DEFINITION: Definition = Definition {
+    limits: Some(SEND_BUFFER),
+    nature: Nature::FullSocket,
+    in_start_up: InStartUp::WhileTuning,
+    is_of_load: true,
+    facts: |case| {
+        let (tx, bytes) = case.tcp_at_send();
+        case.often_and(tx.map(|tx| Clause::SendBuffer { tx, bytes }))
+    },
+    ..Definition::USUAL
+};

@@ -1,0 +1,13 @@
+//! `ksoftirqd` received the packet, later than the interrupt would have.
+//!
+//! It is found by the thread that received it, and only as long as that one had waited for a CPU.
+
+use crate::limits::kinds::SOFTIRQ_DEFERRAL;
+use crate::why::clause::Clause;
+use crate::why::definition::Definition;
+
+pub const DEFINITION: Definition = Definition {
+    limits: Some(SOFTIRQ_DEFERRAL),
+    facts: |case| case.often_and([Clause::LeftToKsoftirqd]),
+    ..Definition::USUAL
+};

@@ -1,0 +1,15 @@
+//! The subscriber was not connected, or had not subscribed, when the broker had the message.
+//!
+//! It is found by when the connection or the subscription that the message went to began. Where the broker itself had been gone, it is
+//! `broker_away`; where another member of the group read before, `group_rebalance`.
+
+use crate::limits::kinds::SUBSCRIBER_AWAY;
+use crate::why::clause::Clause;
+use crate::why::definition::{Bearer, Definition};
+
+pub const DEFINITION: Definition = Definition {
+    limits: Some(SUBSCRIBER_AWAY),
+    bearer: Bearer::Reader,
+    facts: |case| case.often_and([Clause::SubscribedLate]),
+    ..Definition::USUAL
+};

@@ -1,0 +1,168 @@
+//! Words of `never_delivered`.
+
+use super::super::phrases::{counted, messages, own_remedies};
+use super::VerdictWords;
+use wirelap_correlate::{Clause, ClosedBy, Departure, MissedBy, MostLeft};
+use wirelap_events::{Comm, Pid};
+
+pub const WORDS: VerdictWords = VerdictWords {
+    title: "messages sent and never delivered",
+    short: "never delivered",
+    means: "sent, and not read by anyone",
+    evidence: "a subscriber that got earlier and later messages of the same topic; or one that got earlier ones and closed its connection (a note if it announced the close); or that one subscriber got earlier and later ones and others got these, too (MQTT, NATS); or the workloads' own counts. Messages that could not be observed do not count; messages of aborted transactions, which consumers discard, are a note",
+    helps: "who subscribes? which QoS?",
+    remedy: |_| "compare what is sent and what is subscribed, and see the broker's own counters and log",
+    own_remedy: |own, _| own.never_delivered,
+    of_verdict: |verdict, why| {
+        let is_among_others =
+            |clause: &Clause| matches!(clause, Clause::Swallowed { .. } | Clause::Missed { .. });
+        let own = own_remedies(why).swallowed;
+        own.filter(|_| verdict.evidence.iter().any(is_among_others)).map(str::to_owned)
+    },
+    clause: |clause| {
+        Some(match clause {
+            Clause::NotDelivered { missing, due } => {
+                format!(
+                    "{missing} of {due} deliveries did not take place, by the workloads' own count"
+                )
+            }
+            Clause::Filtered(datagrams) => counted(
+                *datagrams,
+                "datagram was thrown away by a packet filter of this host (nftables, tc)",
+                "datagrams were thrown away by a packet filter of this host (nftables, tc)",
+            ),
+            Clause::ReaderLeft { reader, departure, is_abrupt } => {
+                reader_left(*reader, *departure, *is_abrupt)
+            }
+            Clause::NeverRead { unread, sent } => {
+                format!(
+                    "{unread} times at least, a message was sent to a reader and never read ({sent} messages were sent)"
+                )
+            }
+            Clause::Swallowed { messages, sent, dropped: 0 } => {
+                format!(
+                    "{messages} of {sent} messages were read by the broker and passed on to nobody"
+                )
+            }
+            Clause::Swallowed { messages, sent, dropped } => format!(
+                "{messages} of {sent} messages were read by the broker and not seen to leave it: they may wait in its sockets, as this host threw away {dropped} packets of these connections"
+            ),
+            Clause::AfterReaderLeft { messages, sent, is_kept: false } => format!(
+                "{messages} of {sent} messages were read by the broker after that, and passed on to nobody"
+            ),
+            Clause::AfterReaderLeft { messages, sent, is_kept: true } => format!(
+                "{messages} of {sent} messages were read by the broker after that: it keeps them for who reads next, unless their queue is gone with its last consumer"
+            ),
+            Clause::LeftBehind { most, name, others } => left_behind(most, *name, *others),
+            Clause::Missed { most, name, others } => missed(most, *name, *others),
+            Clause::NobodyGot { messages, sent } => format!(
+                "{messages} of {sent} messages were read by the broker, and nobody was seen to get any"
+            ),
+            Clause::NobodySubscribes => "nobody seems to subscribe".into(),
+            Clause::PassedOver { records, of_group, reader } => {
+                let (nobody, before) = if *of_group {
+                    ("read by no member of the consumer group", "the member that read before it")
+                } else {
+                    (
+                        "read by no consumer that was seen",
+                        "the consumer that was seen to read before it",
+                    )
+                };
+                format!(
+                    "{} {nobody}: {} began behind them, and {before} had stopped before them; the group had committed no offset, so that it began where its settings say (auto.offset.reset=latest)",
+                    counted(*records, "record was", "records were"),
+                    named(*reader)
+                )
+            }
+            Clause::Aborted(messages) => counted(
+                *messages,
+                "message is of a transaction that was aborted: its consumer gets it and throws it away",
+                "messages are of transactions that were aborted: their consumers get them and throw them away",
+            ),
+            Clause::CutShort(messages) => counted(
+                *messages,
+                "message was given up by its sender when a part of it was sent: nobody gets it",
+                "messages were given up by their sender when a part of them was sent: nobody gets them",
+            ),
+            _ => return None,
+        })
+    },
+    ..VerdictWords::USUAL
+};
+
+/// How a subscriber left that had got the messages before.
+fn reader_left(
+    reader: Option<(Pid, Option<Comm>)>,
+    departure: Departure,
+    is_abrupt: bool,
+) -> String {
+    let whom = named(reader);
+    let how = match (departure, is_abrupt) {
+        (Departure::Unsubscribed, _) => {
+            return format!("{whom}, which had got those before, unsubscribed");
+        }
+        (Departure::Closed(ClosedBy::EndOfServer), _) => {
+            return format!(
+                "the broker was gone (nobody listened at its address, or another process has served there since), and with it the connection of {whom}, which had got those before"
+            );
+        }
+        (Departure::Closed(ClosedBy::Server), true) => {
+            "closed by the broker without the protocol's farewell: the broker was ended, or it dropped this subscriber"
+        }
+        (Departure::Closed(ClosedBy::Server), false) => "closed by the broker",
+        (Departure::Closed(ClosedBy::Reader), true) => {
+            "closed without the protocol's farewell: the process was ended, or the connection broke"
+        }
+        (Departure::Closed(ClosedBy::Reader), false) => "closed",
+    };
+    format!("the connection of {whom}, which had got those before, was {how}")
+}
+
+/// The messages that one subscriber did not get, while it got those before and after.
+fn missed(most: &MissedBy, name: Option<Comm>, (times, others): (u64, u64)) -> String {
+    let whom = named(most.pid.map(|pid| (pid, name)));
+    let topic = most.topic.as_ref().map_or(String::new(), |topic| format!(" of {topic}"));
+    let others_got = if most.others_got { "; others got them" } else { "" };
+    let others = match times {
+        0 => String::new(),
+        1 => format!("; {} more another time", messages(others)),
+        _ => format!("; {} more, {times} other times", messages(others)),
+    };
+    format!(
+        "{} of {}{topic} were not passed on to {whom}, which got those before and after, the first of them after {}{others_got}{others}",
+        most.messages,
+        messages(most.whole),
+        most.from
+    )
+}
+
+/// The messages that a subscriber had not got when its connection was closed.
+fn left_behind(most: &MostLeft, name: Option<Comm>, (times, others): (u64, u64)) -> String {
+    let whom = named(most.pid.map(|pid| (pid, name)));
+    let how = match (most.by, most.is_abrupt) {
+        (ClosedBy::EndOfServer, _) => "the broker was gone, and its connection with it",
+        (ClosedBy::Server, _) => "the broker closed its connection",
+        (ClosedBy::Reader, true) => "its connection ended without the protocol's farewell",
+        (ClosedBy::Reader, false) => "it closed its connection",
+    };
+    let others = match times {
+        0 => String::new(),
+        1 => format!("; {} more another time", messages(others)),
+        _ => format!("; {} more, {times} other times", messages(others)),
+    };
+    format!(
+        "{} had not been delivered to {whom} when {how}, the oldest for {}, held up by the {}{others}",
+        messages(most.messages),
+        most.oldest,
+        most.holder.name()
+    )
+}
+
+/// The name and process of a subscriber that is gone.
+fn named(reader: Option<(Pid, Option<Comm>)>) -> String {
+    let name = |(pid, comm): (Pid, Option<Comm>)| {
+        let name = comm.as_ref().map_or("the subscriber", Comm::as_str);
+        format!("{name} (pid {})", pid.0)
+    };
+    reader.map_or("the subscriber".to_owned(), name)
+}
