@@ -177,6 +177,8 @@ pub enum FrameNote<'a> {
     },
     /// The sender of the message in the next frame has it from somebody else.
     PassedOn,
+    /// The message in the next frame lay in a queue of its sender, a server, for as long as that keeps messages nobody takes.
+    Expired,
     /// The message in the next frame has this place in its server's log.
     HasPlace(LogPlace),
     /// The message in the next frame has this place in its server's log, and is handed out in another form than it was sent in:
@@ -428,6 +430,11 @@ impl dyn FrameSink + '_ {
     /// Reports that the sender of the message in the next frame has it from somebody else: the message itself names another origin.
     pub fn passed_on(&mut self) {
         self.note(FrameNote::PassedOn);
+    }
+
+    /// Reports that the message in the next frame lay in a queue of its sender, a server, until its time there was over.
+    pub fn expired(&mut self) {
+        self.note(FrameNote::Expired);
     }
 
     /// Reports which place the message in the next frame has in its server's log.

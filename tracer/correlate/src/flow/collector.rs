@@ -95,6 +95,8 @@ pub struct Collector<'a> {
     is_unsure: bool,
     /// True if its sender has the message in the frame that comes next from somebody else.
     passed_on: bool,
+    /// True if that message lay in a queue until its time there was over.
+    has_expired: bool,
     /// The frame that comes next requests messages.
     asks: bool,
     /// The acknowledgement in the frame that comes next: the end of its message, the end of the message with which as many as ever
@@ -126,6 +128,7 @@ impl<'a> Collector<'a> {
             usable_at: None,
             is_unsure: false,
             passed_on: false,
+            has_expired: false,
             asks: false,
             acknowledges: None,
             reader: FoundReader::default(),
@@ -147,6 +150,7 @@ impl FrameSink for Collector<'_> {
         let fragments = self.fragments.take();
         let is_unsure = std::mem::take(&mut self.is_unsure);
         let passed_on = std::mem::take(&mut self.passed_on);
+        let has_expired = std::mem::take(&mut self.has_expired);
         let reader = std::mem::take(&mut self.reader);
         if let Some(fragments) = fragments {
             self.ledger.repeated(self.side, fragments.repeated_bytes);
@@ -181,7 +185,8 @@ impl FrameSink for Collector<'_> {
             let topic = self.found.topics.id_of_topic(data.topic, self.protocol.name());
             let assembly = fragments.map(|fragments| fragments.message);
             let own = found_message(self.side, data);
-            let mut found = Found { passed_on, shared, reader, topic, assembly, ..own };
+            let own = Found { passed_on, has_expired, shared, ..own };
+            let mut found = Found { reader, topic, assembly, ..own };
             // A stamp tells more.
             if found.stamp.is_none() {
                 found.place = place;
@@ -262,6 +267,7 @@ impl FrameSink for Collector<'_> {
             }
             FrameNote::UncertainStart => self.is_unsure = true,
             FrameNote::PassedOn => self.passed_on = true,
+            FrameNote::Expired => self.has_expired = true,
             FrameNote::UnreadMessages(messages) => {
                 found.gaps.unread[self.side as usize].grow(messages);
             }

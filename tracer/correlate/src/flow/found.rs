@@ -26,6 +26,8 @@ pub struct Found {
     pub retained: bool,
     /// True if its sender has it from somebody else, as the message itself tells.
     pub passed_on: bool,
+    /// True if it lay in a queue of its sender until its time there was over.
+    pub has_expired: bool,
     /// True if its payload is in shared memory.
     pub shared: bool,
     pub reader: FoundReader,
@@ -63,6 +65,7 @@ impl Found {
             duplicate: false,
             retained: false,
             passed_on: false,
+            has_expired: false,
             shared: false,
             reader: FoundReader::default(),
             nameless: false,

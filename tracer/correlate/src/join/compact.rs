@@ -324,6 +324,7 @@ mod tests {
                 ready: Some(ever),
                 sender_was_gone: true,
                 handed_over: true,
+                has_expired: true,
                 behind: Some(earlier),
                 held_before: Some(earlier),
                 held_in_write: Some(earlier),

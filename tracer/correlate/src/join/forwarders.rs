@@ -156,6 +156,16 @@ impl Forwarders {
         self.roles.get(&pid).is_some_and(|handed| handed.is_relay())
     }
 
+    /// True if a process that is a server has passed on too little to be known as a proxy, and nothing as a broker does.
+    pub fn may_be_relay(&self, pid: Pid) -> bool {
+        let is_open = |handed: &Handed| {
+            handed.to_clients == 0 && handed.as_peer == 0 && handed.through < MIN_RELAYED_BY_PROXY
+        };
+        self.is_server(pid)
+            && self.roles.get(&pid).is_none_or(is_open)
+            && !self.sinks.contains(&Receiver::Process(pid))
+    }
+
     /// Somebody has got bytes that no packet event brought, or that could not be decoded.
     pub fn note_missed(&mut self, receiver: Receiver, at: Nanos) {
         note(&mut self.missed, receiver, at);
@@ -171,10 +181,14 @@ impl Forwarders {
     /// bytes of which it is not known yet what they are.
     pub fn may_have_missed(&self, node: &Node, since: Nanos) -> bool {
         let receiver = Receiver::at(node);
-        let lately =
-            |of: &FxHashMap<Receiver, Nanos>| of.get(&receiver).is_some_and(|&at| at >= since);
+        let has_missed = self.missed.get(&receiver).is_some_and(|&at| at >= since);
         let is_router = || node.party.is_some_and(|party| party.is_router);
-        lately(&self.missed) && self.forwards(node) || lately(&self.unknown) && is_router()
+        has_missed && self.forwards(node) || self.has_got_unknown(receiver, since) && is_router()
+    }
+
+    /// True if a receiver has got bytes since a time of which it is not known yet what they are.
+    pub fn has_got_unknown(&self, receiver: Receiver, since: Nanos) -> bool {
+        self.unknown.get(&receiver).is_some_and(|&at| at >= since)
     }
 
     /// Nothing that a process got was passed on for as long as that may take: what it gets ends there, as far as is known.

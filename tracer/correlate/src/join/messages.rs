@@ -294,6 +294,18 @@ impl Messages {
         self.forwarders.has_sinks()
     }
 
+    /// True if a leg leads from a server to a process that is one for others, and of which it is not known yet whether it is a proxy.
+    pub fn may_be_at_proxy(&self, leg: &LegState) -> bool {
+        let is_brokered = || {
+            let message = self.open.get(leg.message);
+            message.is_some_and(|message| message.facts.topology == MessageRouting::Brokered)
+        };
+        leg.reader.toward == Toward::Client
+            && !leg.stays_inside()
+            && leg.receiver().pid.is_some_and(|pid| self.forwarders.may_be_relay(pid))
+            && is_brokered()
+    }
+
     /// The message of a leg was not passed on for as long as that may take.
     pub fn note_sink(&mut self, key: LegKey) {
         if let Some(node) = self.leg(key).map(|leg| *leg.receiver()) {

@@ -85,6 +85,8 @@ pub struct Permissions {
     pub sender_was_gone: bool,
     /// True if its receiver took the place of another member of its group then.
     pub is_handed_over: bool,
+    /// True if the message lay in a queue of its sender until its time there was over.
+    pub has_expired: bool,
 }
 
 /// Facts of a message that hold on all of its legs.

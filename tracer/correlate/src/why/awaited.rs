@@ -25,11 +25,13 @@ pub enum Awaited {
     LateAcknowledgement,
     /// An acknowledgement, where it is not known when the subscriber could have given it.
     UnseenAcknowledgement,
+    /// The end of the time that its queue keeps messages.
+    Expiry,
 }
 
 impl Awaited {
     /// All of them.
-    pub const ALL: [Awaited; 10] = [
+    pub const ALL: [Awaited; 11] = [
         Awaited::Nothing,
         Awaited::Request,
         Awaited::Answer,
@@ -40,5 +42,6 @@ impl Awaited {
         Awaited::Earlier,
         Awaited::LateAcknowledgement,
         Awaited::UnseenAcknowledgement,
+        Awaited::Expiry,
     ];
 }

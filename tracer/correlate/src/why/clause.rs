@@ -98,6 +98,8 @@ pub enum Clause {
     AcknowledgedLate,
     /// Messages are handed out once their transaction is committed.
     AwaitsCommit,
+    /// Messages lay in a queue until their time there was over.
+    Expired,
     /// The acknowledgement that the broker waits for was on its way.
     AcknowledgementUnderWay,
     /// The subscriber had not acknowledged, and how long that took itself is not known.

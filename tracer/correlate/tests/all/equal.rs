@@ -24,6 +24,8 @@ enum Act {
     Publish(usize),
     Take(usize),
     Deliver(usize),
+    /// The broker's thread is woken by data, or by a timer.
+    Wake,
 }
 
 impl Site {
@@ -72,6 +74,7 @@ impl Site {
                 Act::Publish(n) => _ = arrive(&mut self.world, &mut self.publishers[n].up, &bytes),
                 Act::Take(n) => take(&mut self.world, &self.publishers[n].up),
                 Act::Deliver(n) => _ = self.world.message(&mut self.subscribers[n].down, &bytes),
+                Act::Wake => _ = self.world.wake(process(10, "mosquitto").task, None),
             }
         }
     }
@@ -170,6 +173,45 @@ fn a_broker_that_becomes_slower_sends_them_in_turn() {
     let expected: Vec<u64> = (0..200_u64).map(|n| n.saturating_sub(50).min(47)).collect();
     for found in site.latencies() {
         assert_eq!(found, expected);
+    }
+}
+
+/// Messages that are published about every 10 ms, of which the broker drops some, or keeps each for a time from then on. `is_seen` says
+/// whether its thread is.
+fn slower_or_dropped(dropped: u64, held: u64, is_seen: bool) -> Site {
+    let mut site = Site::new(1, 1).subscribed();
+    for n in 0..200 {
+        let is_dropped = (60..60 + dropped).contains(&n);
+        let (ms, late) = (n * 10, n * 37 % 190);
+        let held = if n < 60 { 0 } else { held };
+        site.at(ms, late, Act::Publish(0));
+        if is_seen {
+            site.at(ms, late + 40, Act::Wake);
+        }
+        site.at(ms, late + 50, Act::Take(0));
+        if is_seen && held > 0 {
+            site.at(ms + held, late + 240, Act::Wake);
+        }
+        if !is_dropped {
+            site.at(ms + held, late + if held > 0 { 250 } else { 100 }, Act::Deliver(0));
+        }
+    }
+    site
+}
+
+/// A broker that is slower from some time on by a multiple of the messages' interval looks as quick as before, and as if it had dropped
+/// some.
+#[test]
+fn a_broker_that_is_slower_by_some_intervals_drops_none() {
+    for (intervals, is_seen) in [(1, true), (2, false), (3, true), (4, false), (4, true)] {
+        let expected: Vec<u64> =
+            (0..200).map(|n| if n < 60 { 0 } else { intervals * 10 }).collect();
+        for found in slower_or_dropped(0, intervals * 10, is_seen).latencies() {
+            assert_eq!(found, expected, "{intervals} {is_seen}");
+        }
+        for found in slower_or_dropped(intervals, 0, is_seen).latencies() {
+            assert_eq!(found, vec![0; 200 - intervals as usize], "{intervals} {is_seen}");
+        }
     }
 }
 

@@ -205,6 +205,8 @@ struct Keeping {
     world: World,
     publishers: Vec<Chain>,
     subscriber: Chain,
+    /// Time in milliseconds for which it keeps what comes back.
+    back: u64,
     /// By time: a publisher and the number of its message, and on which of its connections it is sent.
     plan: Vec<(u64, usize, Step)>,
 }
@@ -213,8 +215,9 @@ struct Keeping {
 enum Step {
     Send,
     PassOn,
-    /// To the subscriber, through so many proxies.
+    /// From the broker, and from its proxy to a subscriber behind one.
     Deliver,
+    PassBack,
 }
 
 impl Keeping {
@@ -235,7 +238,7 @@ impl Keeping {
         let all = (1..=publishers).map(|n| open(n, 1)).collect();
         let subscriber = open(10, u32::from(is_subscriber_behind));
         world.now += 300 * MS;
-        Keeping { world, publishers: all, subscriber, plan: Vec::new() }
+        Keeping { world, publishers: all, subscriber, back: 0, plan: Vec::new() }
     }
 
     /// A message of a publisher, which the proxy keeps for a time.
@@ -243,7 +246,11 @@ impl Keeping {
         let at = ms * MS + publisher as u64 * 20_000;
         self.plan.push((at, publisher, Step::Send));
         self.plan.push((at + held * MS, publisher, Step::PassOn));
-        self.plan.push((at + held * MS + 100_000, publisher, Step::Deliver));
+        let sent = at + held * MS + 100_000;
+        self.plan.push((sent, publisher, Step::Deliver));
+        if self.subscriber.0.len() > 1 {
+            self.plan.push((sent + self.back * MS + 10_000, publisher, Step::PassBack));
+        }
     }
 
     fn play(mut self, first: u8) -> Played {
@@ -262,7 +269,13 @@ impl Keeping {
             match step {
                 Step::Send => _ = self.world.message(&mut connections[0].up, &message(0)),
                 Step::PassOn => _ = self.world.message(&mut connections[1].up, &message(1)),
-                Step::Deliver => self.subscriber.down(&mut self.world, &publish(TOPIC, STATE)),
+                Step::Deliver => {
+                    let last = self.subscriber.0.last_mut().unwrap();
+                    self.world.message(&mut last.down, &publish(TOPIC, STATE));
+                }
+                Step::PassBack => {
+                    self.world.message(&mut self.subscriber.0[0].down, &publish(TOPIC, STATE));
+                }
             }
         }
         let played = Played::of(&self.world);
@@ -304,6 +317,22 @@ fn a_proxy_that_keeps_each_message_for_a_time_passes_them_on_in_turn() {
                 (0..200).for_each(|n| keeping.pass(0, n * 5, held));
                 let found = keeping.latencies(first);
                 assert_eq!(found, vec![held; 200], "{kind:?} {ports:?} {held}");
+            }
+        }
+    }
+}
+
+/// What comes back is kept, too, from before the proxy has passed on enough to be known as one.
+#[test]
+fn a_proxy_that_keeps_what_comes_back_counts_each_message_once() {
+    for (ports, first) in [(Ports::Opened, 0x30), (Ports::Opened, 0x32), (Ports::Up, 0x32)] {
+        for pace in [5, 50, 400] {
+            let mut keeping = Keeping::new(1, Kind::Plain, ports, true);
+            keeping.back = 180;
+            (0..60).for_each(|n| keeping.pass(0, n * pace, 200));
+            let found = keeping.latencies(first);
+            if ports == Ports::Opened {
+                assert_eq!(found, vec![380; 60], "{first:x} {pace}");
             }
         }
     }

@@ -143,6 +143,9 @@ fn what_a_broker_translates_is_followed() {
                 }
                 let time = |one: &wirelap_events::Delivery| one.one_way().unwrap().0;
                 assert!(played.deliveries.iter().all(|one| time(one) < 100_000), "{case}");
+                let mut last = played.deliveries.iter().filter_map(|one| one.legs.last());
+                let has_expired = to.1 == "given up";
+                assert!(last.all(|leg| leg.circumstances.has_expired == has_expired), "{case}");
             }
         }
     }

@@ -84,6 +84,8 @@ pub struct Circumstances {
     pub sender_was_gone: bool,
     /// True if the receiver then took the place of another member of its group, which had no reader of the message in between.
     pub handed_over: bool,
+    /// True if the message lay in a queue of the sender, a server, until its time there was over: nobody was to have it before.
+    pub has_expired: bool,
     /// Bytes that the sender had written on the connection before, if they were still in the socket after the sender had read the message.
     pub behind: Option<EarlierBytes>,
     /// Such bytes while the message was on its way to the sender: a forwarder that cannot send may not read either.

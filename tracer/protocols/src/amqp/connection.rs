@@ -4,7 +4,7 @@ use super::client_properties::connection_name;
 use super::confirms::Confirms;
 use super::consumer;
 use super::content::{Continued, OpenContents};
-use super::dead_letter;
+use super::dead_letter::DeadLetter;
 use super::frame::{self, AmqpFrameHeader, FrameKind, OPENING};
 use super::method::{AmqpAcknowledgement, AmqpDelivery, BASIC, Envelope, Method};
 use super::permits::Permits;
@@ -121,6 +121,9 @@ impl AmqpConnection {
             && let Some(recipient) = self.contents[side as usize].ends(channel)
         {
             Permits::tell(channel, recipient.has_asked, out);
+            if recipient.has_expired {
+                out.expired();
+            }
             if let Some(consumer) = recipient.consumer {
                 out.subscription((channel, consumer));
             }
@@ -147,9 +150,9 @@ impl AmqpConnection {
         }
         let class = class_of(contents.header(header.channel, size));
         if self.server == Some(side)
-            && let Some(envelope) = dead_letter::first_published(reader)
+            && let Some(letter) = DeadLetter::read(reader)
         {
-            contents.rename(header.channel, envelope);
+            contents.is_dead_letter(header.channel, letter);
         }
         self.tell_recipient(side, header.channel, out);
         let contents = &mut self.contents[side as usize];

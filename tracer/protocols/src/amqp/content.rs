@@ -2,6 +2,7 @@
 //! channels may come between them (AMQP 0-9-1 §2.3.5.2).
 
 use super::consumer;
+use super::dead_letter::DeadLetter;
 use super::method::Envelope;
 use rustc_hash::FxHashMap;
 use wirelap_events::{ByteRange, DecodedMessage, Offset, Size};
@@ -24,6 +25,7 @@ struct OpenContent {
     redelivered: bool,
     returned: bool,
     was_asked: bool,
+    has_expired: bool,
     /// A number for the consumer that it is for.
     consumer: Option<u64>,
     /// Bytes of the whole body; `None` before the header.
@@ -36,11 +38,13 @@ struct OpenContent {
     is_cut: bool,
 }
 
-/// The receiver of a message, and whether it asked for it.
+/// The receiver of a message, and what the message waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Recipient {
     /// The client has asked for this one message.
     pub has_asked: bool,
+    /// The message lay in a queue until its time there was over.
+    pub has_expired: bool,
     /// A number for the consumer.
     pub consumer: Option<u64>,
 }
@@ -91,7 +95,7 @@ impl OpenContents {
         let envelope = envelope.unwrap_or_default();
         envelope.write_topic(&mut content.topic);
         (content.redelivered, content.returned) = (envelope.redelivered, envelope.returned);
-        content.was_asked = envelope.was_asked;
+        (content.was_asked, content.has_expired) = (envelope.was_asked, false);
         content.consumer = envelope.consumer.map(consumer::number);
         self.open.insert(channel, content);
     }
@@ -112,10 +116,11 @@ impl OpenContents {
         continued
     }
 
-    /// The message of a channel was published with another envelope first.
-    pub fn rename(&mut self, channel: u16, envelope: Envelope<'_>) {
+    /// The message of a channel is a dead letter.
+    pub fn is_dead_letter(&mut self, channel: u16, letter: DeadLetter<'_>) {
         if let Some(content) = self.open.get_mut(&channel) {
-            envelope.write_topic(&mut content.topic);
+            letter.first_published.write_topic(&mut content.topic);
+            content.has_expired = letter.has_expired;
         }
     }
 
@@ -138,7 +143,11 @@ impl OpenContents {
     /// Returns the recipient if the channel's message is complete; `None` if it is not, or goes back to its publisher.
     pub fn ends(&self, channel: u16) -> Option<Recipient> {
         let content = self.open.get(&channel)?;
-        let recipient = Recipient { has_asked: content.was_asked, consumer: content.consumer };
+        let recipient = Recipient {
+            has_asked: content.was_asked,
+            has_expired: content.has_expired,
+            consumer: content.consumer,
+        };
         (content.size == Some(content.seen) && !content.returned).then_some(recipient)
     }
 

@@ -16,28 +16,45 @@ const CONTENT_TYPE: u16 = 1 << 15;
 const CONTENT_ENCODING: u16 = 1 << 14;
 const HEADERS: u16 = 1 << 13;
 
-/// The exchange and key with which a dead letter was published first, in the properties behind its size; `None` if it is none.
-pub(super) fn first_published(mut properties: Reader<'_>) -> Option<Envelope<'_>> {
-    let flags = properties.u16_be()?;
-    if flags & HEADERS == 0 {
-        return None;
-    }
-    for flag in [CONTENT_TYPE, CONTENT_ENCODING] {
-        if flags & flag != 0 {
-            short_string(&mut properties)?;
+/// The reason of a queue that had kept a message for as long as it keeps any.
+const EXPIRED: &[u8] = b"expired";
+
+/// The way of a dead letter, as it tells it itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DeadLetter<'a> {
+    /// The exchange and key with which it was published first.
+    pub first_published: Envelope<'a>,
+    /// True if it lay in a queue until its time there was over.
+    pub has_expired: bool,
+}
+
+impl DeadLetter<'_> {
+    /// Reads the properties of a message behind its size; `None` if it is no dead letter.
+    pub fn read(mut properties: Reader<'_>) -> Option<DeadLetter<'_>> {
+        let flags = properties.u16_be()?;
+        if flags & HEADERS == 0 {
+            return None;
         }
+        for flag in [CONTENT_TYPE, CONTENT_ENCODING] {
+            if flags & flag != 0 {
+                short_string(&mut properties)?;
+            }
+        }
+        let len = usize::try_from(properties.u32_be()?).ok()?;
+        let deaths = find(properties.sub_up_to(len), b"x-death", b'A')?;
+        let (mut deaths, mut first, mut has_expired) = (Reader::new(deaths), None, false);
+        while let Some((kind, death)) = value(&mut deaths) {
+            first = (kind == b'F').then_some(death);
+            let reason = first.and_then(|death| find(Reader::new(death), b"reason", b'S'));
+            has_expired |= reason == Some(EXPIRED);
+        }
+        let first = Reader::new(first?);
+        let exchange = find(first, b"exchange", b'S')?;
+        let mut keys = Reader::new(find(first, b"routing-keys", b'A')?);
+        let (_, routing_key) = value(&mut keys).filter(|(kind, _)| *kind == b'S')?;
+        let first_published = Envelope { exchange, routing_key, ..Envelope::default() };
+        Some(DeadLetter { first_published, has_expired })
     }
-    let len = usize::try_from(properties.u32_be()?).ok()?;
-    let deaths = find(properties.sub_up_to(len), b"x-death", b'A')?;
-    let (mut deaths, mut first) = (Reader::new(deaths), None);
-    while let Some((kind, death)) = value(&mut deaths) {
-        first = (kind == b'F').then_some(death);
-    }
-    let first = Reader::new(first?);
-    let exchange = find(first, b"exchange", b'S')?;
-    let mut keys = Reader::new(find(first, b"routing-keys", b'A')?);
-    let (_, routing_key) = value(&mut keys).filter(|(kind, _)| *kind == b'S')?;
-    Some(Envelope { exchange, routing_key, ..Envelope::default() })
 }
 
 #[cfg(test)]
@@ -53,10 +70,10 @@ mod tests {
         [&[u8::try_from(name.len()).unwrap()], name.as_bytes(), value].concat()
     }
 
-    fn death(exchange: &str, key: &str) -> Vec<u8> {
+    fn death(exchange: &str, key: &str, reason: &str) -> Vec<u8> {
         let fields = [
             field("count", b"l\0\0\0\0\0\0\0\x01"),
-            field("reason", &long(b'S', b"expired")),
+            field("reason", &long(b'S', reason.as_bytes())),
             field("queue", &long(b'S', b"delay")),
             field("time", b"T\0\0\0\0\0\0\0\x01"),
             field("exchange", &long(b'S', exchange.as_bytes())),
@@ -72,16 +89,21 @@ mod tests {
 
     #[test]
     fn the_first_death_names_where_a_message_was_published() {
-        let deaths = [death("dlx", "second"), death("", "first")].concat();
-        let headers = [field("x", b"t\x01"), field("x-death", &long(b'A', &deaths))].concat();
-        let all = properties(0xF000, b"\x04text\x03utf", &headers);
-        let origin = first_published(Reader::new(&all)).unwrap();
-        assert_eq!((origin.exchange, origin.routing_key), (&b""[..], &b"first"[..]));
-        for cut in 0..all.len() - 1 {
-            assert!(first_published(Reader::new(&all[..cut])).is_none(), "{cut}");
+        for reasons in [["expired", "rejected"], ["rejected", "expired"], ["maxlen", "rejected"]] {
+            let [last, first] = reasons;
+            let deaths = [death("dlx", "second", last), death("", "first", first)].concat();
+            let headers = [field("x", b"t\x01"), field("x-death", &long(b'A', &deaths))].concat();
+            let all = properties(0xF000, b"\x04text\x03utf", &headers);
+            let letter = DeadLetter::read(Reader::new(&all)).unwrap();
+            let origin = letter.first_published;
+            assert_eq!((origin.exchange, origin.routing_key), (&b""[..], &b"first"[..]));
+            assert_eq!(letter.has_expired, reasons.contains(&"expired"));
+            for cut in 0..all.len() - 1 {
+                assert!(DeadLetter::read(Reader::new(&all[..cut])).is_none(), "{cut}");
+            }
         }
-        assert!(first_published(Reader::new(b"\0\0")).is_none(), "no headers");
+        assert!(DeadLetter::read(Reader::new(b"\0\0")).is_none(), "no headers");
         let none = properties(HEADERS, b"", &field("x-death", b"t\x01"));
-        assert!(first_published(Reader::new(&none)).is_none(), "of another type");
+        assert!(DeadLetter::read(Reader::new(&none)).is_none(), "of another type");
     }
 }

@@ -8,7 +8,7 @@
 //! | `client_properties` | the name of a client |
 //! | `consumer` | which consumer a message is for, and when consumers begin |
 //! | `content` | a message, whose method, header and body are frames of their own |
-//! | `dead_letter` | where a dead letter was published first |
+//! | `dead_letter` | the way of a dead letter: where it was published first, and whether it expired |
 //! | `permits` | what lets the broker deliver: acknowledgements and requests |
 //! | `recognition` | whether bytes are AMQP |
 //! | `connection` | the decoder of one connection |

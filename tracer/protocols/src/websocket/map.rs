@@ -303,6 +303,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::Subscribes(_)
             | FrameNote::Renumbers { .. }
             | FrameNote::AwaitsCommit
+            | FrameNote::Expired
             | FrameNote::TakenOver { .. }
             | FrameNote::Acknowledges { .. }
             | FrameNote::Throttles(_)

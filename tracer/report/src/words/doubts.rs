@@ -68,7 +68,7 @@ pub fn doubt(reason: &DoubtReason) -> String {
             counted_as(messages, "message was", "messages were")
         ),
         DoubtReason::Guessed { deliveries } => format!(
-            "of {} it is not known which of several equal messages a proxy had passed on: the counts are right, the times may be \
+            "of {} it is not known which of several equal messages they brought: the counts of deliveries are right, the times may be \
              those of another one",
             counted(deliveries, "delivery")
         ),

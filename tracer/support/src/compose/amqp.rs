@@ -86,6 +86,8 @@ pub fn deliver_dead_letter(
     let death = [
         &short("queue")[..],
         &long(b'S', b"delay"),
+        &short("reason"),
+        &long(b'S', b"expired"),
         &short("exchange"),
         &long(b'S', exchange.as_bytes()),
         &short("routing-keys"),

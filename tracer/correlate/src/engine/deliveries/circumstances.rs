@@ -29,6 +29,7 @@ impl Deliveries {
         leg.circumstances.ready = permissions.ready;
         leg.circumstances.sender_was_gone = permissions.sender_was_gone;
         leg.circumstances.handed_over = permissions.is_handed_over;
+        leg.circumstances.has_expired = permissions.has_expired;
         leg.circumstances.start_up = state.start_up && permissions.ready.is_none();
         leg.circumstances.release = permissions.release;
         if let Some((line, permitted)) = permissions.permit {

@@ -50,6 +50,7 @@ pub fn new_leg(
             asked,
             permit,
             shut: flow.reader_pauses.shut_before(written.map_or(at, |written| written.min(at))),
+            has_expired: found.has_expired,
             ..Permissions::default()
         },
         present: presence((conversation, direction), found, asked.is_some(), c),

@@ -129,15 +129,19 @@ impl Deliveries {
                 && !self.awaits_acknowledgement(flow, leg, seen.coverage.now()))
     }
 
-    /// True if a leg leads to a server that may pass its message on later, and of which that is not known.
+    /// True if a leg leads to a server that may pass its message on later, or to a proxy that may keep it, and of which that is not
+    /// known.
     fn may_be_passed_on_later(&self, leg: &LegState, seen: Observed<'_>) -> bool {
         let flows = seen.conversations.flows();
         let protocol = || flows.get(leg.direction)?.protocol();
-        !leg.links.has_child
-            && leg.parent().is_none()
-            && protocol().is_some_and(Protocol::passes_on_later)
-            && flows.server(leg.direction) != Some(leg.direction.side)
-            && self.messages.is_undecided(leg.receiver())
+        if leg.links.has_child {
+            return false;
+        }
+        self.messages.may_be_at_proxy(leg)
+            || leg.parent().is_none()
+                && protocol().is_some_and(Protocol::passes_on_later)
+                && flows.server(leg.direction) != Some(leg.direction.side)
+                && self.messages.is_undecided(leg.receiver())
     }
 
     /// True if a leg's bytes are known not to have been read yet: the socket of a reader that is seen to read is open.

@@ -1,9 +1,10 @@
 //! Messages of equal content: which of them a leg carried is decided when it is complete.
 
+use super::circumstances::had_since;
 use super::{Context, Deliveries};
 use crate::flow::FlowTable;
 use crate::ids::LegKey;
-use crate::join::Habit;
+use crate::join::{Habit, LegState};
 use crate::lag::PairKey;
 use crate::marks::Marks;
 use wirelap_events::Nanos;
@@ -42,7 +43,11 @@ impl Deliveries {
         });
         for _ in 0..MOST_ROUNDS {
             let before = self.number_of(key);
-            let Some((left_out, last)) = self.messages.settle_turn(key, habit) else { return };
+            let flows = c.conversations.flows();
+            let is_timed = |leg: &LegState, newest: &LegState| is_timed(leg, newest, flows);
+            let Some((left_out, last)) = self.messages.settle_turn(key, habit, &is_timed) else {
+                return;
+            };
             let Some(at) = self.messages.leg(last).map(|leg| leg.at) else { return };
             if let (Some(before), Some(after), Some(last)) =
                 (before, self.number_of(key), self.number_of(last))
@@ -71,4 +76,13 @@ impl Deliveries {
             }
         }
     }
+}
+
+/// True if a thread that led to a leg's send was woken by a timer after its process had read what another leg brought: it has not sent
+/// that. `None` if no thread was seen to wake since that was found.
+fn is_timed(leg: &LegState, newest: &LegState, flows: &FlowTable) -> Option<bool> {
+    let read = had_since(newest, flows)?;
+    let path = flows.flow(leg.direction)?.marks.path(leg.extent, 0);
+    let is_seen = path.sending.iter().any(|hop| hop.woken >= newest.at);
+    is_seen.then(|| path.sending.iter().any(|hop| hop.from_irq && hop.woken > read))
 }

@@ -32,8 +32,15 @@ const MOST_LEGS: usize = 64;
 /// Legs of one message that are looked at for the one that brought it to a server.
 const MOST_BEFORE: usize = 16;
 
+/// The fewest messages whose times tell by how much these vary.
+const MIN_SPREAD: usize = 4;
+
 /// A server that runs drops so few messages in a row at most; where it sends nothing for a hold, any number.
 const FEW_DROPPED: usize = 4;
+
+/// Tells whether the sender of the first leg had slept for a time of its own since it had read what the second one brought; `None` if
+/// its threads are not seen.
+pub type IsTimed<'a> = &'a dyn Fn(&LegState, &LegState) -> Option<bool>;
 
 impl Messages {
     /// True if a leg may be another message's of equal content: a later one was there when it was written.
@@ -96,7 +103,7 @@ impl Messages {
     }
 
     /// The leg that brought a message to a server, and when.
-    fn came(&self, message: &Message, node: &Node) -> Option<(usize, Nanos)> {
+    pub(super) fn came(&self, message: &Message, node: &Node) -> Option<(usize, Nanos)> {
         let mut legs = self.legs_of(message).take(MOST_BEFORE);
         let leg = legs.find(|&leg| {
             let leg = &self.legs[leg];
@@ -112,8 +119,14 @@ impl Messages {
     }
 
     /// Before a leg is completed: moves it, and what was sent after it, to later messages if those that they were taken for will
-    /// never come. Returns how many messages are left out that way, and the last leg that was moved.
-    pub fn settle_turn(&mut self, key: LegKey, habit: Option<Habit>) -> Option<(usize, LegKey)> {
+    /// never come. `is_timed` tells whether the sender of a leg had slept for a time of its own since it had read what another leg
+    /// brought, if that is known. Returns how many messages are left out that way, and the last leg that was moved.
+    pub fn settle_turn(
+        &mut self,
+        key: LegKey,
+        habit: Option<Habit>,
+        is_timed: IsTimed<'_>,
+    ) -> Option<(usize, LegKey)> {
         let leg = self.leg(key)?;
         let (_, came) = self.came(self.open.get(leg.message)?, leg.sender())?;
         let habit = habit.filter(|habit| habit.since < came);
@@ -122,7 +135,7 @@ impl Messages {
             return None;
         }
         let mut turn = std::mem::take(&mut self.turn);
-        let moved = self.leave_out(key, habit, &mut turn);
+        let moved = self.leave_out(key, habit, is_timed, &mut turn);
         self.turn = turn;
         moved
     }
@@ -131,11 +144,16 @@ impl Messages {
         &mut self,
         key: LegKey,
         habit: Option<Habit>,
+        is_timed: IsTimed<'_>,
         turn: &mut Turn,
     ) -> Option<(usize, LegKey)> {
         let most = if habit.is_some() { MOST_LEGS } else { MOST_COMPARED };
         self.compare(key, most, turn);
-        let left_out = self.left_out(habit, turn)?;
+        let (left_out, until) = self.left_out(habit, turn)?;
+        let was_late = self.was_late(left_out, until, is_timed, turn);
+        if was_late == Some(true) {
+            return None;
+        }
         if turn.sent.len() >= most {
             // All that was sent since goes to other messages.
             self.compare(key, MOST_COMPARED, turn);
@@ -144,6 +162,9 @@ impl Messages {
         let (_, last) = *turn.sent.last()?;
         if last.saturating_add(1) >= MOST_COMPARED || !self.may_move(turn) {
             return None;
+        }
+        for &(leg, _) in was_late.is_none().then_some(&turn.sent).into_iter().flatten() {
+            self.legs[leg].is_guessed = true;
         }
         Some((left_out, self.pass_over(left_out, turn)?))
     }
@@ -170,8 +191,9 @@ impl Messages {
         turn.sent.extend(legs.take(most));
     }
 
-    /// Number of messages that were dropped before the first of some legs; `None` if none was.
-    fn left_out(&self, habit: Option<Habit>, turn: &Turn) -> Option<usize> {
+    /// Number of messages that were dropped before the first of some legs, if a server is as quick as it usually is, and of the legs that
+    /// show this; `None` if none was.
+    fn left_out(&self, habit: Option<Habit>, turn: &Turn) -> Option<(usize, usize)> {
         let &(first, _) = turn.sent.first()?;
         let written = |leg: usize| self.legs[leg].written;
         let (left, until) = self.unsent(turn)?;
@@ -185,14 +207,54 @@ impl Messages {
         let Some(habit) = habit else {
             // What was stored for a reader comes at once when that is there.
             let is_stored = matches!(self.legs[first].reader.group, ReaderGroup::Named(_));
-            return (!is_stored && all(&|time| time < self.limits.hold)).then_some(left);
+            return (!is_stored && all(&|time| time < self.limits.hold)).then_some((left, until));
         };
         let is_silent = || {
             let last = left.checked_sub(1).and_then(|last| turn.came.get(last));
             last.is_some_and(|(_, at)| *at + self.limits.hold <= written(first))
         };
         let are_usual = all(&|time| habit.is_usual(time));
-        (are_usual && (left <= FEW_DROPPED || is_silent())).then_some(left)
+        (are_usual && (left <= FEW_DROPPED || is_silent())).then_some((left, until))
+    }
+
+    /// True if the server of some legs sent each of them after a time of its own, which only seems to be as quick as usual because
+    /// that is a multiple of the messages' interval; false if it dropped `left` messages. `None` if nothing tells.
+    fn was_late(
+        &self,
+        left: usize,
+        until: usize,
+        is_timed: IsTimed<'_>,
+        turn: &Turn,
+    ) -> Option<bool> {
+        let came = |number: usize| turn.came.get(number);
+        let legs = || turn.sent.iter().take(until).enumerate();
+        let (mut timed, mut known) = (0_usize, 0_usize);
+        for (number, &(leg, _)) in legs() {
+            let leg = &self.legs[leg];
+            let newest = came(number.saturating_add(left))
+                .and_then(|&(index, _)| self.came(self.open.get(index)?, leg.sender()));
+            let is_timed = newest.and_then(|(newest, _)| is_timed(leg, &self.legs[newest]));
+            known.grow(usize::from(is_timed.is_some()));
+            timed.grow(usize::from(is_timed == Some(true)));
+        }
+        if known > 0 {
+            return Some(timed.saturating_mul(2) > known);
+        }
+        // The interval of the messages varies: the true times vary less.
+        let spread = |shift: usize| {
+            let times = legs().filter_map(|(number, &(leg, _))| {
+                Some(self.legs[leg].written - came(number.saturating_add(shift))?.1)
+            });
+            times.fold((Nanos(u64::MAX), Nanos(0)), |(least, most), time| {
+                (least.min(time), most.max(time))
+            })
+        };
+        let [late, dropped] = [0, left].map(|shift| {
+            let (least, most) = spread(shift);
+            most - least
+        });
+        (until >= MIN_SPREAD && late.max(dropped) >= Nanos(late.min(dropped).0.saturating_mul(2)))
+            .then_some(late < dropped)
     }
 
     /// The smallest number of messages that had come and were not sent when one of some legs was written, and how many legs there are

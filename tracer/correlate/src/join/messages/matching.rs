@@ -1,5 +1,6 @@
 //! Matching: finds the open message that a found one belongs to.
 
+use super::super::forwarders::Receiver;
 use super::super::index::{Known, Listed};
 use super::super::new_leg::{Joined, NewLeg, TakesAll};
 use super::super::open::Message;
@@ -102,7 +103,9 @@ impl Messages {
                 {
                     self.forwarders.learn(&self.legs[parent]);
                 }
-                if new.message.topology == MessageRouting::Brokered {
+                if new.message.topology == MessageRouting::Brokered
+                    && !self.may_have_come_back(parent, new)
+                {
                     self.forwarders.learn_role(&self.legs[parent], new.reader.toward);
                 }
                 let belief = self.learn_passage(new, parent, carried);
@@ -130,6 +133,15 @@ impl Messages {
                 self.add_message(new, read)
             }
         }
+    }
+
+    /// True if a process that seems to hand on to a client what another one sent it lately got bytes of which it is not known yet what
+    /// they are: the message may have come back to it in these, from a server that it is a proxy of.
+    fn may_have_come_back(&self, parent: usize, new: &NewLeg) -> bool {
+        let since = new.at - self.limits.patience;
+        new.is_from_server()
+            && self.legs[parent].reader.toward.is_server()
+            && self.forwarders.has_got_unknown(Receiver::at(&new.ends.sender), since)
     }
 
     /// The message that a new leg led to: the first one of its content that was found after the leg's last byte had `left`.
@@ -200,7 +212,7 @@ impl Messages {
         carried: Option<Listed>,
         takes_all: &dyn Fn() -> TakesAll,
     ) -> Option<(usize, Relation)> {
-        let at = |index: usize| self.open.get(index).map_or(Nanos(0), |message| message.at);
+        let at = |index: usize| self.came_at(index, new);
         let is_stale = |index: usize| at(index) + self.limits.hold < new.written;
         let relation = |index: usize| self.related(index, new);
         let is_child = |found: &(usize, Relation)| matches!(found.1, Relation::Child(_));
@@ -261,6 +273,15 @@ impl Messages {
         let found =
             other.or_else(|| old.by_ref().rev().take(SEARCHED).find_map(relation)).or(later);
         found.or_else(|| self.overtaken(new, carried?).and_then(relation).filter(is_child))
+    }
+
+    /// Time at which a message came to the server that a new leg is from, and else to anybody: proxies may have kept it before.
+    fn came_at(&self, message: usize, new: &NewLeg) -> Nanos {
+        let Some(message) = self.open.get(message) else { return Nanos(0) };
+        let came = new.is_from_server().then(|| self.came(message, &new.ends.sender)).flatten();
+        let later = came.filter(|&(leg, _)| leg != message.first);
+        // It may have been found late.
+        later.map_or(message.at, |(leg, _)| self.legs[leg].written)
     }
 
     /// The message of its topic that a reader which is behind gets next, if its content is that of a new leg.

@@ -78,6 +78,11 @@ impl LegParts<'_> {
             );
         }
         self.charge_unread_publisher(&mut rest);
+        if seen.has_expired {
+            // What the broker did from then on is its own matter.
+            let until = self.leg.before.last().map_or(sent, |last| last.woken);
+            self.charge_awaited(VerdictKind::FetchWait, Awaited::Expiry, rest.advance(until));
+        }
         let mut woken_by_own = false;
         for hop in &self.leg.before {
             if hop.running <= rest.from {

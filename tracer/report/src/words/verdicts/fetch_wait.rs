@@ -8,7 +8,7 @@ use wirelap_protocols::Remedies;
 pub const WORDS: VerdictWords = VerdictWords {
     title: "fetch or poll wait at the broker",
     short: "fetch wait",
-    means: "the broker has the message and nobody has asked for it (at the receiver that asked late, or at nobody, where the receiver awaited the answers to earlier requests), it waits for more (at the broker), or it may send no more before an acknowledgement (MQTT, AMQP, JetStream); a note where it awaited an earlier answer, and threads wait for a CPU as long",
+    means: "the broker has the message and nobody has asked for it (at the receiver that asked late, or at nobody, where the receiver awaited the answers to earlier requests), it waits for more (at the broker), it keeps the message in a queue until that expires (RabbitMQ's dead letters), or it may send no more before an acknowledgement (MQTT, AMQP, JetStream); a note where it awaited an earlier answer, and threads wait for a CPU as long",
     evidence: "when the receiver had last asked, whether it awaited an answer until then, and how long (`max_wait_ms`) and for how much (`min_bytes`) its request lets the broker wait; whether the acknowledgement was on its way, or how long it took the subscriber is not known",
     helps: "keep a request open; `fetch.min.bytes`, `fetch.max.wait.ms` (`fetch.wait.max.ms`); `max_inflight_messages`, the Receive Maximum, the prefetch count, `max_ack_pending`",
     remedy: |_| "let the consumer ask before there is something to fetch (long polling), and more often",
@@ -26,6 +26,7 @@ pub const WORDS: VerdictWords = VerdictWords {
             Clause::AskedLate => "it asked for messages only after the broker had them".into(),
             Clause::AcknowledgedLate => "the broker sends it only so many messages before one is acknowledged, and it was late to acknowledge".into(),
             Clause::AwaitsCommit => "the messages are a transaction's, and the consumer is given only what is committed (`isolation.level`)".into(),
+            Clause::Expired => "the messages lay in a queue of the broker until their time there was over, which handed them on as dead letters (`x-death`: `expired`)".into(),
             Clause::AcknowledgementUnderWay => "the broker sends the subscriber only so many messages before one is acknowledged, and the acknowledgement was on its way".into(),
             Clause::RequestWaits(Some(ask)) => format!(
                 "the consumer had asked, and the broker let it wait for more: for {} B, or {}, as its request says",
@@ -51,6 +52,9 @@ fn by_clause(clause: &Clause, own: &Remedies) -> Option<&'static str> {
         }
         Clause::AnswerAwaited => {
             "see what the broker does until it answers (its CPU, its disk) and how long the way to it is; or let an answer carry more (Kafka: `fetch.max.bytes`, `max.partition.fetch.bytes`; NATS: a larger batch)"
+        }
+        Clause::Expired => {
+            "nothing, if the queue is there to delay messages; else let a consumer read it, or lower the time for which it keeps them (`x-message-ttl`, `expiration`)"
         }
         // Others before them had to be acknowledged.
         Clause::AcknowledgementUnderWay

@@ -361,6 +361,18 @@ fn a_transactions_messages_wait_for_its_end() {
     assert!(parts(false).contains(&(of(VerdictKind::BrokerStalled), 700)));
 }
 
+#[test]
+fn a_message_that_expired_in_its_queue_waited_for_that() {
+    let parts = |has_expired| {
+        dwell_of(10, |leg| {
+            leg.before.push(hop(2_000, 9_000, 10_000, 5));
+            leg.circumstances.has_expired = has_expired;
+        })
+    };
+    assert_eq!(parts(true)[0], (of(VerdictKind::FetchWait), 800));
+    assert!(parts(false).contains(&(of(VerdictKind::BrokerStalled), 700)));
+}
+
 /// A broker that read at 10 ms, slept until 109 ms and sent at 110 ms, with 60 ms of earlier bytes: in units of 100 µs.
 fn kept_behind(tx: TxState, since_ms: u64, edit: impl FnOnce(&mut Leg)) -> Vec<(Cause, u64)> {
     let (since, time) = (Nanos::from_millis(since_ms), Nanos::from_millis(60));
