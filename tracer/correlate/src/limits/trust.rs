@@ -18,13 +18,13 @@ pub const EVENTS_LOST: TrustLimits = TrustLimits { reduced: 0.000_1, unusable: 0
 /// A file does not say which packets are missing in it.
 pub const LOSSES_STATED: TrustLimits = TrustLimits { reduced: 0.0, unusable: 0.02 };
 
-/// TrustLimits for events lost while sampling: what is left of a sample is a smaller one; the counts are
+/// Limits for events lost while sampling: what is left of a sample is a smaller one; the counts are
 /// the programs' own.
 pub const EVENTS_LOST_SAMPLED: TrustLimits = TrustLimits { reduced: 0.000_1, unusable: 0.5 };
 
 pub const NOT_FOLLOWED: TrustLimits = TrustLimits { reduced: 0.01, unusable: 0.5 };
 
-/// TrustLimits for messages not followed while sampling: of those that windows cut off, some are always
+/// Limits for messages not followed while sampling: of those that windows cut off, some are always
 /// missing.
 pub const NOT_FOLLOWED_SAMPLED: TrustLimits = TrustLimits { reduced: 0.25, unusable: 0.75 };
 
@@ -48,7 +48,7 @@ pub const CUT_SHORT: TrustLimits = TrustLimits { reduced: 0.0, unusable: NEVER }
 
 pub const ENCRYPTED: TrustLimits = TrustLimits { reduced: 0.0, unusable: 0.5 };
 
-/// TrustLimits for messages in shared memory: the number of those that are not seen is not known; those
+/// Limits for messages in shared memory: the number of those that are not seen is not known; those
 /// that are seen are right.
 pub const SHARED_MEMORY: TrustLimits = TrustLimits { reduced: 0.0, unusable: NEVER };
 
@@ -71,7 +71,7 @@ pub const CLOCKS: TrustLimits = TrustLimits { reduced: 0.1, unusable: 1.0 };
 /// A message whose packets are not in order may be in no count, or in two.
 pub const UNSORTED: TrustLimits = TrustLimits { reduced: 0.0, unusable: 0.1 };
 
-/// TrustLimits for split subflows: nobody knows whether messages are missing because of them.
+/// Limits for split subflows: nobody knows whether messages are missing because of them.
 pub const SPLIT_SUBFLOWS: TrustLimits = TrustLimits { reduced: 0.0, unusable: NEVER };
 
 /// A time is wrong by up to a unit of its file's times.

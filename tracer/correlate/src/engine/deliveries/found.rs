@@ -104,6 +104,15 @@ impl Deliveries {
         }
     }
 
+    /// Gives up the least of the open messages if there are as many as there may be.
+    fn evict_least_if_full(&mut self, c: &mut Context<'_>) {
+        if self.messages.is_full()
+            && let Some(least) = self.messages.least()
+        {
+            self.evict(least, c.coverage.pauses(), c.accounts);
+        }
+    }
+
     /// Joins a message that was found in a direction to those that are open, and counts it.
     pub(super) fn take_message(
         &mut self,
@@ -169,11 +178,7 @@ impl Deliveries {
             }
             return;
         }
-        if self.messages.is_full()
-            && let Some(least) = self.messages.least()
-        {
-            self.evict(least, c.coverage.pauses(), c.accounts);
-        }
+        self.evict_least_if_full(c);
         let flows = c.conversations.flows();
         let left = || flows.flow(direction)?.marks.left_at(found.extent);
         let (key, joined) = self.messages.join(&new, left, read, &|| takes_all(way, c));
