@@ -80,6 +80,10 @@ pub struct ReportedTrust {
     /// those of each other.
     #[serde(default)]
     pub guessed: u64,
+    /// Messages that were not seen to be read, while of as many reads of UDP sockets it is not known which datagrams they took: they
+    /// may have been delivered.
+    #[serde(default)]
+    pub perhaps_read: u64,
     /// Matched deliveries whose send call was not traced: their latency begins at a later stage.
     #[serde(default)]
     pub without_send: u64,
@@ -189,6 +193,7 @@ impl ReportedTrust {
             unannounced: self.unannounced,
             nameless: self.nameless,
             guessed: self.guessed,
+            perhaps_read: self.perhaps_read,
         }
     }
 
@@ -205,6 +210,7 @@ impl ReportedTrust {
             unannounced: counts.unannounced,
             nameless: counts.nameless,
             guessed: counts.guessed,
+            perhaps_read: counts.perhaps_read,
             ..self
         }
     }

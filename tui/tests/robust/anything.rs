@@ -285,6 +285,7 @@ prop_compose! {
             uncertain: UncertainCounts {
                 without_send: retained, to_unseen_readers: delivered, read_twice: uncovered, cut_short: sent, superseded: 0,
                 encrypted: uncovered, unseen_pairs: 0, unannounced: 0, nameless: sent, guessed: uncovered,
+                perhaps_read: uncovered,
             },
             partial: None,
             muted: (duplicates % 3 > 0).then_some(Muted { now: duplicates % 3 == 1, time: Nanos(sent) }),

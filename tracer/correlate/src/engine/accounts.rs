@@ -14,12 +14,15 @@ use crate::join::GivenUp;
 use crate::lag::{LagTable, Shortfalls};
 use crate::rows::{Row, Rows};
 use crate::stats::Pauses;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::net::SocketAddr;
-use wirelap_events::{GroupId, Nanos, NetNs, Pid, Saturate, TopicId, Wake};
+use wirelap_events::{GroupId, Nanos, NetNs, Pid, Saturate, TopicId, Total, Wake};
 
 /// The shortest wait of which it is counted for its row who had the CPU.
 const WAITED: Nanos = Nanos::from_micros(20);
+
+/// Processes whose unknown reads are counted.
+const MAX_UNKNOWN_READERS: usize = 1024;
 
 /// The rows, and what belongs to none.
 #[derive(Debug)]
@@ -43,6 +46,8 @@ pub struct Accounts {
     unknown: EndedUnknown,
     /// The processes of the reads that were counted as unknown since that was last asked.
     unknown_readers: FxHashSet<Pid>,
+    /// Reads of which it will not be known what they took, by process.
+    unknown_reads: FxHashMap<Pid, u64>,
 }
 
 impl Accounts {
@@ -59,6 +64,7 @@ impl Accounts {
             probe_connections: ProbeConnections::default(),
             unknown: EndedUnknown::default(),
             unknown_readers: FxHashSet::default(),
+            unknown_reads: FxHashMap::default(),
         }
     }
 
@@ -85,10 +91,18 @@ impl Accounts {
     /// Counts a read of this process of which it will not be known what it took.
     pub fn unknown_read(&mut self, pid: Pid) {
         self.totals.unknown_reads.grow(1);
-        let is_its = |row: &&mut Row| row.roles.contains_key(&pid) && !row.is_muted();
-        let its = self.rows.iter_mut().filter(is_its);
-        its.for_each(|row| row.noted.unknown_reads.grow(1));
+        if self.unknown_reads.len() < MAX_UNKNOWN_READERS || self.unknown_reads.contains_key(&pid) {
+            self.unknown_reads.entry(pid).or_default().grow(1);
+        }
         self.unknown_readers.insert(pid);
+    }
+
+    /// Reads of a row's processes of which it will not be known what they took.
+    pub fn unknown_reads_of(&self, row: &Row) -> u64 {
+        if self.unknown_reads.is_empty() {
+            return 0;
+        }
+        row.roles.keys().filter_map(|pid| self.unknown_reads.get(pid).copied()).total()
     }
 
     /// The processes that have read since that was last asked what will not be known.

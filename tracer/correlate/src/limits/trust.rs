@@ -60,6 +60,9 @@ pub const NAMELESS: TrustLimits = TrustLimits { reduced: 0.0, unusable: 0.5 };
 /// The counts are right, whichever message it was.
 pub const GUESSED: TrustLimits = TrustLimits { reduced: 0.01, unusable: NEVER };
 
+/// One of some hundred messages of a megabyte is as many datagrams as are read in a second: what is said to be missing has to be so.
+pub const PERHAPS_READ: TrustLimits = TrustLimits { reduced: 0.001, unusable: 0.5 };
+
 pub const SEND_NOT_SEEN: TrustLimits = TrustLimits { reduced: 0.01, unusable: NEVER };
 
 pub const CONTRADICTED: TrustLimits = TrustLimits { reduced: 0.0, unusable: 0.01 };

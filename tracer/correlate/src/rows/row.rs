@@ -63,8 +63,6 @@ pub struct NotedCounts {
     pub shared: u64,
     /// Legs of which no packet was seen.
     pub framed: u64,
-    /// Reads of its processes that took datagrams of which it is not known which they were.
-    pub unknown_reads: u64,
     /// Messages on the way to the server, and from it, that are there by a batch's own account and cannot be read.
     pub unread: [u64; 2],
     /// Messages that were read from a log, and that were not seen, or are not remembered, on their way there.
@@ -81,7 +79,6 @@ impl NotedCounts {
         self.in_subflows.grow(other.in_subflows);
         self.shared.grow(other.shared);
         self.framed.grow(other.framed);
-        self.unknown_reads.grow(other.unknown_reads);
         self.unread.iter_mut().zip(other.unread).for_each(|(sum, unread)| sum.grow(unread));
         self.read_from_log.grow(other.read_from_log);
     }

@@ -28,6 +28,9 @@ pub struct UncertainCounts {
     /// Deliveries of which it is not known which of several equal messages they brought: their number is right, their times may be
     /// those of each other.
     pub guessed: u64,
+    /// Messages that were not seen to be read, while of as many reads of UDP sockets it is not known which datagrams they took: they
+    /// may have been delivered.
+    pub perhaps_read: u64,
 }
 
 impl UncertainCounts {
@@ -43,5 +46,6 @@ impl UncertainCounts {
         self.unannounced = self.unannounced.max(other.unannounced);
         self.nameless.grow(other.nameless);
         self.guessed.grow(other.guessed);
+        self.perhaps_read.grow(other.perhaps_read);
     }
 }

@@ -177,6 +177,11 @@ fn of_two_datagrams_neither_is_guessed() {
     let reads: Vec<_> = read_times(&played).into_iter().filter(|(_, at)| at.is_some()).collect();
     assert_eq!(reads.len(), 1);
     assert!(played.snapshot.notes.contains(&SnapshotNote::UnknownDatagrams { reads: 2 }));
+    // They were delivered, and what is said of them is not to be trusted.
+    assert_eq!(played.counts(), [3, 1, 1, 0]);
+    assert_eq!(played.group().uncertain.perhaps_read, 2, "{:?}", played.group().messages);
+    let doubts = played.group().doubts(&played.snapshot.trust);
+    assert!(doubts.iter().any(|doubt| doubt.reason.name() == "perhaps_read"), "{doubts:?}");
 }
 
 /// A later read names the second: what is left for the first is the first.

@@ -72,6 +72,11 @@ pub fn doubt(reason: &DoubtReason) -> String {
              those of another one",
             counted(deliveries, "delivery")
         ),
+        DoubtReason::PerhapsRead { messages } => format!(
+            "{} not seen to be read, and of as many reads of UDP sockets it is not known which datagrams they took: they may have \
+             been delivered",
+            counted_as(messages, "message was", "messages were")
+        ),
         DoubtReason::SendNotSeen { deliveries } => format!(
             "the send call of {} was not seen: their time begins at the first stage that was, and is too short",
             counted(deliveries, "delivery")

@@ -6,7 +6,7 @@ use super::notes::{notes_of, notes_of_all};
 use crate::bytes::{Holes, Overhead, Unseen};
 use crate::flow::Conversation;
 use crate::rows::{Counts, Row, Rows};
-use crate::stats::{Partial, PartialView, SegmentStat, TracedSeconds};
+use crate::stats::{Partial, PartialView, SegmentStat, TracedSeconds, UncertainCounts};
 use crate::view::{Group, Muted, ProbeEvents, ProbeLoss, Process, Snapshot, TracerCost, Trust};
 use crate::why::{Overdue, Why};
 use wirelap_events::{GroupId, Nanos, Probe, Segment, Total, TraceDetail};
@@ -166,7 +166,10 @@ impl Picture<'_> {
             history: rates.points(now, pauses, traced),
             coverage: counts.coverage(from_elsewhere),
             holes: Holes { unread_messages: row.noted.unread(), ..holes },
-            uncertain: row.uncertain,
+            uncertain: UncertainCounts {
+                perhaps_read: row.counts.never_read.min(self.accounts.unknown_reads_of(row)),
+                ..row.uncertain
+            },
             partial: partial.map(|partial| Box::new(partial.figures())),
             notes: notes_of(row, muted),
             muted,

@@ -53,7 +53,7 @@ impl Picture<'_> {
                 .saturating_add(overhead.opaque)
                 .div_ceil(row.stats.payload.quantile(0.5).max(1))
                 .saturating_add(row.noted.unread())
-                .saturating_add(row.noted.unknown_reads)
+                .saturating_add(self.accounts.unknown_reads_of(row))
                 .saturating_add(holes.sent.packets),
             ..evidence.losses
         };

@@ -6,9 +6,9 @@ use super::reliability::{Doubt, DoubtReason, Reliability};
 use crate::limits::trust::{
     CLOCKS, COARSE_TIMES, CONTRADICTED, CUT_SHORT, ENCRYPTED, EVENTS_LOST, EVENTS_LOST_SAMPLED,
     GIVEN_UP, GUESSED, LOSSES_STATED, NAMELESS, NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED,
-    ONE_IS_TOO_MANY, READ_TWICE, READER_NOT_SEEN, SEND_NOT_SEEN, SHARED_MEMORY, SPLIT_SUBFLOWS,
-    TOO_MANY, TrustLimits, UNDECODED, UNDELIVERED, UNIX_CLIENTS, UNREAD, UNSEEN, UNSEEN_BARE,
-    UNSORTED,
+    ONE_IS_TOO_MANY, PERHAPS_READ, READ_TWICE, READER_NOT_SEEN, SEND_NOT_SEEN, SHARED_MEMORY,
+    SPLIT_SUBFLOWS, TOO_MANY, TrustLimits, UNDECODED, UNDELIVERED, UNIX_CLIENTS, UNREAD, UNSEEN,
+    UNSEEN_BARE, UNSORTED,
 };
 use wirelap_events::Nanos;
 
@@ -98,6 +98,9 @@ impl FoundDoubts {
         self.add(DoubtReason::Nameless { messages }, NAMELESS, messages, facts.messages);
         let guessed = DoubtReason::Guessed { deliveries: facts.uncertain.guessed };
         self.add(guessed, GUESSED, facts.uncertain.guessed, deliveries);
+        let messages = facts.uncertain.perhaps_read;
+        let all = messages.saturating_add(deliveries);
+        self.add(DoubtReason::PerhapsRead { messages }, PERHAPS_READ, messages, all);
         let without = facts.uncertain.without_send;
         let reason = DoubtReason::SendNotSeen { deliveries: without };
         self.add(reason, SEND_NOT_SEEN, without, followed);
@@ -340,6 +343,10 @@ mod tests {
 
     #[test]
     fn times_that_may_be_those_of_equal_messages_reduce() {
+        let perhaps_read = |messages| verdict(|facts| facts.uncertain.perhaps_read = messages);
+        assert_eq!(perhaps_read(2), (Good, vec![]));
+        assert_eq!(perhaps_read(3), (Reduced, vec!["perhaps_read"]));
+        assert_eq!(perhaps_read(2_000), (Unusable, vec!["perhaps_read"]));
         let guessed = |deliveries| verdict(|facts| facts.uncertain.guessed = deliveries);
         assert_eq!(guessed(19), (Good, vec![]));
         assert_eq!(guessed(20), (Reduced, vec!["guessed"]));

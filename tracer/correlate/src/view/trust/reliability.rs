@@ -107,6 +107,11 @@ pub enum DoubtReason {
         /// Deliveries of which it is not.
         deliveries: u64,
     },
+    /// Messages were not seen to be read, and it is not known which datagrams some reads took.
+    PerhapsRead {
+        /// Those messages, at most.
+        messages: u64,
+    },
     /// Latencies begin after the send call.
     SendNotSeen {
         /// Deliveries with such a latency.
