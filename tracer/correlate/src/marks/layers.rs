@@ -81,13 +81,13 @@ impl<M: Spanned> Layers<M> {
         &mut more[index]
     }
 
-    fn layers(&self) -> impl Iterator<Item = &VecDeque<M>> {
-        std::iter::once(&self.first).chain(self.more.iter().flat_map(|more| more.iter()))
-    }
-
-    fn layers_mut(&mut self) -> impl Iterator<Item = &mut VecDeque<M>> {
-        let more = self.more.iter_mut().flat_map(|more| more.iter_mut());
-        std::iter::once(&mut self.first).chain(more)
+    /// Does something to each layer.
+    #[inline]
+    fn for_each_layer(&mut self, mut act: impl FnMut(&mut VecDeque<M>)) {
+        act(&mut self.first);
+        if let Some(more) = &mut self.more {
+            more.iter_mut().for_each(act);
+        }
     }
 
     /// The newest mark of the first layer.
@@ -105,45 +105,48 @@ impl<M: Spanned> Layers<M> {
     }
 
     /// Every mark over the byte at `at`.
+    #[inline]
     pub fn covering(&self, at: Offset) -> impl Iterator<Item = &M> {
-        self.layers()
-            .filter_map(move |layer| first_beyond(layer, at))
+        let more = self.more.as_deref().map_or(&[][..], |more| more);
+        first_beyond(&self.first, at)
+            .into_iter()
+            .chain(more.iter().filter_map(move |layer| first_beyond(layer, at)))
             .filter(move |mark| mark.range().contains(at))
     }
 
     /// Nobody asks about bytes before `floor` any more; marks before `below` are forgotten at once.
     pub fn prune(&mut self, below: Offset, floor: Offset) {
         self.floor = floor;
-        for layer in self.layers_mut() {
+        self.for_each_layer(|layer| {
             while layer.front().is_some_and(|mark| mark.range().end <= below) {
                 layer.pop_front();
             }
-        }
+        });
     }
 
     /// Forgets marks below the floor that `is_old`, the oldest first.
     pub fn forget(&mut self, is_old: impl Fn(&M) -> bool) {
         let floor = self.floor;
-        for layer in self.layers_mut() {
+        self.for_each_layer(|layer| {
             while layer.front().is_some_and(|m| m.range().end <= floor && is_old(m)) {
                 layer.pop_front();
             }
-        }
+        });
     }
 
     /// Drops the oldest of the marks below the floor until there are at most `count` marks in a
     /// layer.
     pub fn trim(&mut self, count: usize) {
         let floor = self.floor;
-        for layer in self.layers_mut() {
+        self.for_each_layer(|layer| {
             while layer.len() > count && layer.front().is_some_and(|m| m.range().end <= floor) {
                 layer.pop_front();
             }
-        }
+        });
     }
 
     pub fn shrink(&mut self) {
-        self.layers_mut().for_each(VecDeque::shrink_to_fit);
+        self.for_each_layer(VecDeque::shrink_to_fit);
     }
 
     pub fn take_evicted(&mut self) -> u64 {
