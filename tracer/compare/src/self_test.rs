@@ -55,7 +55,7 @@ pub fn self_test(report: &RunReport, options: &CompareOptions, pairs: u64) -> Se
         with_alarm += u64::from(alarms > 0);
     }
     let (cells, alarms, pairs_with_alarm) = (all_cells.0, all_alarms.0, with_alarm.0);
-    let mut test = SelfTest { pairs, cells, alarms, pairs_with_alarm, ..SelfTest::default() };
+    let mut test = SelfTest { pairs, pairs_with_alarm, cells, alarms, ..SelfTest::default() };
     let share = |part: u64, of: u64| if of > 0 { part as f64 / of as f64 } else { 0.0 };
     (test.rate_low, test.rate_high) = proportion::interval(test.pairs_with_alarm, pairs);
     test.rate = share(test.pairs_with_alarm, pairs);

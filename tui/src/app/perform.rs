@@ -42,13 +42,13 @@ impl App {
             ScreenCommand::NextPlot => self.distribution.next(),
             ScreenCommand::MarkRow => self.mark_row(),
             ScreenCommand::NextSort => {
-                self.sort_by(self.rows.sort.next(&self.rows.columns.shown()))
+                self.sort_by(self.rows.sort.next(&self.rows.columns.shown()));
             }
             ScreenCommand::PreviousSort => {
-                self.sort_by(self.rows.sort.previous(&self.rows.columns.shown()))
+                self.sort_by(self.rows.sort.previous(&self.rows.columns.shown()));
             }
             ScreenCommand::ReverseSort => {
-                self.sort_by(Sort { reverse: !self.rows.sort.reverse, ..self.rows.sort })
+                self.sort_by(Sort { reverse: !self.rows.sort.reverse, ..self.rows.sort });
             }
             ScreenCommand::BarScale => self.appearance.scale = self.appearance.scale.next(),
             ScreenCommand::NextTheme => {

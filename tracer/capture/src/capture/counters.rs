@@ -30,7 +30,7 @@ pub struct ProbeCounters {
 impl ProbeCounters {
     /// Events that are missing, as far as it is known: each run that was skipped counts as one.
     pub fn missing(&self) -> u64 {
-        self.lost + self.skipped
+        self.lost.saturating_add(self.skipped)
     }
 }
 

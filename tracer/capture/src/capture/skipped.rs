@@ -65,7 +65,8 @@ fn read(ebpf: &Ebpf) -> SkippedCounts {
 fn sum(programs: impl Iterator<Item = (Probe, u64)>) -> SkippedCounts {
     let mut counts = SkippedCounts::default();
     for (probe, runs) in programs {
-        counts[probe as usize] += runs;
+        let count = &mut counts[probe as usize];
+        *count = count.saturating_add(runs);
     }
     counts
 }

@@ -175,7 +175,7 @@ impl PacketCapture {
             [(incomplete, LossCause::FragmentMissing), (dropped, LossCause::RingFull)]
         {
             if lost > 0 {
-                self.lost += lost;
+                self.lost = self.lost.saturating_add(lost);
                 // The kernel does not tell which way they went.
                 let body = Body::Lost(LostEvents { probe: Probe::Rx, count: lost, cause });
                 sink(&Event { at: clock::now(), cpu: Cpu(0), body });

@@ -77,6 +77,10 @@ impl ControlFrames {
 }
 
 /// Collector of a decoder's results.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is something that a decoder says of the frame that comes next"
+)]
 pub struct Collector<'a> {
     control: &'a mut ControlFrames,
     side: Side,

@@ -238,6 +238,14 @@ mod tests {
         }
     }
 
+    /// Every stage, backwards, so that the times between them are large.
+    fn farthest_times() -> StageTimes {
+        let mut times = StageTimes::default();
+        let stages = Stage::ALL.into_iter().zip(0_u64..);
+        stages.for_each(|(stage, at)| times.set(stage, Nanos(u64::MAX - at)));
+        times
+    }
+
     /// A leg of which everything is known, in the numbers that take most room.
     fn largest() -> Leg {
         let ever = Nanos(u64::MAX);
@@ -271,10 +279,7 @@ mod tests {
             holder: Holder { task, comm: Comm([0xFF; 16]), held: ever },
             sleep: SleepCall::Poll,
         };
-        // Backwards, so that the times between them are large.
-        let mut times = StageTimes::default();
-        let stages = Stage::ALL.into_iter().zip(0_u64..);
-        stages.for_each(|(stage, at)| times.set(stage, Nanos(u64::MAX - at)));
+        let times = farthest_times();
         let range = ByteRange { start: Offset(u64::MAX), end: Offset(u64::MAX) };
         let credit =
             Credit { at: ever, full: ever, own: ever, unknown: ever, longest: Some((ever, ever)) };

@@ -210,7 +210,11 @@ fn a_broker_that_is_slower_by_some_intervals_drops_none() {
             assert_eq!(found, expected, "{intervals} {is_seen}");
         }
         for found in slower_or_dropped(intervals, 0, is_seen).latencies() {
-            assert_eq!(found, vec![0; 200 - intervals as usize], "{intervals} {is_seen}");
+            assert_eq!(
+                found,
+                vec![0; 200 - usize::try_from(intervals).unwrap()],
+                "{intervals} {is_seen}"
+            );
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Problems in reading a file.
 
 use std::fmt;
-use wirelap_events::{Count, Nanos};
+use wirelap_events::{Count, Nanos, Saturate};
 
 /// The most problems that are kept with their texts; further ones are counted.
 const MAX_KEPT: usize = 16;
@@ -40,7 +40,7 @@ impl Problems {
         if self.first.len() < MAX_KEPT {
             self.first.push(Problem { offset, what: what.into() });
         } else {
-            self.more += 1;
+            self.more.grow(1);
         }
     }
 }

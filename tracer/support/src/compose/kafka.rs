@@ -280,7 +280,7 @@ pub fn share_fetch(correlation_id: usize, group: &str) -> Vec<u8> {
     share_fetch_in(1, correlation_id, group)
 }
 
-/// The response to a ShareFetch, of partition 0 of a topic, with the first and last offsets of the records that are the member's, and how many times
+/// The response to a `ShareFetch`, of partition 0 of a topic, with the first and last offsets of the records that are the member's, and how many times
 /// they were given to one.
 pub fn share_fetched(
     correlation_id: usize,

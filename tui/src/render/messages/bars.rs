@@ -42,7 +42,7 @@ pub fn lines(app: &App, message: &KeptMessage, width: u16, theme: Theme) -> Vec<
     for line in &all {
         match line {
             waterfall::WaterfallLine::Bar(bar) => {
-                lines.push(page.bar(bar, axis_width(width, threads)))
+                lines.push(page.bar(bar, axis_width(width, threads)));
             }
             waterfall::WaterfallLine::Note(note) => {
                 let room = text::columns_left(width, INDENT + 1);

@@ -2,6 +2,7 @@
 
 use super::*;
 use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// A file of the repository.
@@ -55,7 +56,7 @@ fn the_table_of_the_documentation_is_that_of_the_words() {
     for kind in VerdictKind::ALL {
         let VerdictWords { means, evidence, helps, .. } = words(kind);
         let name = kind.name();
-        table.push_str(&format!("| `{name}` | {means} | {evidence} | {helps} |\n"));
+        writeln!(table, "| `{name}` | {means} | {evidence} | {helps} |").unwrap();
     }
     let path = path("docs/verdicts.md");
     let page = std::fs::read_to_string(&path).unwrap();
