@@ -24,7 +24,8 @@ pub const DEFINITION: Definition = Definition {
 fn find(row: &RowCase<'_>, leg: usize, segment: Segment) -> Option<Verdict> {
     let cost = row.measured.unexplained(leg, segment);
     let is_minor = !cost.is_typical(&UNEXPLAINED) && cost.slow_share < MINOR_UNEXPLAINED;
-    if !cost.passes(&UNEXPLAINED) || is_minor || row.measured.messages() < MIN_MESSAGES_FOR_VERDICT {
+    if !cost.passes(&UNEXPLAINED) || is_minor || row.measured.messages() < MIN_MESSAGES_FOR_VERDICT
+    {
         return None;
     }
     let (kind, limits) = match segment {

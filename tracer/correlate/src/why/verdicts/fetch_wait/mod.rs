@@ -91,9 +91,10 @@ mod tests {
                 Leg { sender: Some(task(2)), reader: Some(task(3)), ..second },
             );
             let mut delivery = delivered::delivery([first, second]);
-            delivery.off_cpu = [LegOffCpu { reader: Some(reader), ..LegOffCpu::NONE }, LegOffCpu::NONE]
-                .into_iter()
-                .collect();
+            delivery.off_cpu =
+                [LegOffCpu { reader: Some(reader), ..LegOffCpu::NONE }, LegOffCpu::NONE]
+                    .into_iter()
+                    .collect();
             evidence.delivery(&delivery, delivery.one_way().unwrap(), Upkeep::default());
         }
         let why = evidence.explain();
