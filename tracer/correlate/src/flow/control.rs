@@ -148,7 +148,7 @@ impl FlowControl {
 
     /// The time, between `from` and `to`, for which requests of the consumer that made one at `asked` had not been answered.
     pub fn unanswered_time(&self, from: Nanos, to: Nanos, asked: Nanos) -> Nanos {
-        // Of a request that was long ago it is not known who made it, unless nobody else does.
+        // For a request that was long ago it is not known who made it, unless nobody else does.
         let of_it = match self.request_at(asked) {
             Some(request) => self.answers.iter().find(|(line, _)| *line == request.line),
             None => self.answers.front().filter(|_| self.answers.len() == 1),

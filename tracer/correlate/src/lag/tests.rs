@@ -79,7 +79,7 @@ fn what_comes_late_is_counted_in_order() {
         }
     });
     assert_eq!(unsent(&table, 1, 100).map(|(messages, _)| messages), Some(76));
-    // Of a topic that nobody was seen to publish to, nothing is known.
+    // About a topic that nobody was seen to publish to, nothing is known.
     table.sent_late(way(2), (GroupId(0), 8), None, at(100));
     assert!(table.pair((way(2).id(), 8)).is_none());
 }
@@ -94,7 +94,7 @@ fn the_last_subscription_of_a_connection_counts() {
     table.drop_superseded(at(60));
     let left: Vec<u32> = table.pairs().map(|(((_, subscription), _), _)| subscription).collect();
     assert_eq!(left, [3]);
-    // Who gets too little to tell is not kept for ever.
+    // A subscriber that gets too little to tell is not kept for ever.
     table.published(TOPIC, at(61));
     table.sent(Way { subscription: 4, ..way(1) }, TOPIC, (None, 61), at(61));
     table.sweep(at(62), |_, _| false);
@@ -128,7 +128,7 @@ fn awaited(table: &mut LagTable, now: u64) -> Option<u64> {
 fn who_gets_only_what_is_not_known_may_get_all_that_is() {
     let mut table = published(100, |table, n| table.sent_late(way(1), TOPIC, None, at(n)));
     assert_eq!(awaited(&mut table, 100), Some(1));
-    // How far it is behind is not known.
+    // The lag is not known.
     let key = (way(1).id(), 7);
     assert_eq!(unsent(&table, 1, 100), None);
     assert_eq!(table.next(key), None);
@@ -155,7 +155,7 @@ fn who_gets_nothing_any_more_is_waited_for_no_longer() {
 #[test]
 fn topics_that_come_and_go_do_not_add_up() {
     let topic = |n| (GroupId(0), n);
-    // It has got all but the last message, and stays behind.
+    // The subscriber has got all but the last message, and stays behind.
     let mut table = published(50, |table, n| {
         if n < 50 {
             send(table, 1, n);
@@ -188,7 +188,7 @@ fn of_a_group_what_is_newer_than_all_got_is_awaited() {
     };
     let mut table = published(100, shares);
     assert_eq!(awaited(&mut table, 100), Some(61));
-    // Who gets all, and is not behind, awaits nothing.
+    // A subscriber that gets all, and is not behind, awaits nothing.
     let mut table = published(100, |table, n| send(table, 3, n));
     assert_eq!(awaited(&mut table, 100), None);
 }

@@ -84,7 +84,7 @@ impl Schedules<'_> {
         if let Some((from, until)) = leg.circumstances.unread {
             let left = leg.times.seen().find(|&(stage, _)| stage > Stage::Sent);
             let (from, until) = (sent.max(from), left.map_or(sent, |(_, left)| left.min(until)));
-            // What a reader did that was not followed is not known.
+            // The work of a reader that was not followed is not known.
             let unknown = || OffCpu { hidden: until - from, ..OffCpu::NONE };
             rests.unread = did(leg.reader, from, until).unwrap_or_else(unknown);
         }

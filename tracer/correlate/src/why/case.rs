@@ -37,7 +37,7 @@ impl VerdictCase<'_> {
     pub fn how_often(&self) -> Clause {
         let (finding, cost) = (self.finding, self.cost);
         let messages = self.row.measured.messages();
-        // Where it makes some messages slow, these are told; a little of it in the others is not what is meant.
+        // Messages that it makes slow are told; a little of it in the others is not what is meant.
         let (hits, each) = (cost.messages(), Nanos::from_f64(cost.each()));
         if hits > 0 && cost.each() > cost.median {
             return Clause::Hits { hits, messages, each, most: finding.most };
@@ -46,7 +46,7 @@ impl VerdictCase<'_> {
         Clause::Often { some: finding.messages, messages, median, most: finding.most }
     }
 
-    /// How often it was so, and these clauses.
+    /// The clause that says how often it was so, and these clauses.
     pub fn often_and(&self, clauses: impl IntoIterator<Item = Clause>) -> Vec<Clause> {
         std::iter::once(self.how_often()).chain(clauses).collect()
     }

@@ -11,9 +11,9 @@ pub struct Definition {
     pub limits: Option<TimeLimits>,
     /// A smaller cost of the typical message that is worth a note.
     pub note: Option<LeastCost>,
-    /// What the time is spent on.
+    /// The kind of thing that the time is spent on.
     pub nature: Nature,
-    /// How much of it a start-up may take.
+    /// The part of it that a start-up may take.
     pub in_start_up: InStartUp,
     /// Whose doing or loss it is.
     pub bearer: Bearer,
@@ -51,7 +51,7 @@ impl Definition {
     };
 }
 
-/// What the time of a kind of verdict is spent on.
+/// Kinds of things that the time of a verdict is spent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nature {
     /// A thread works.
@@ -66,7 +66,7 @@ pub enum Nature {
     Other,
 }
 
-/// How much of a start-up a kind of verdict may be.
+/// The part of a start-up that a kind of verdict may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InStartUp {
     /// Lost packets, a queue before the device or on the path, no quota: none of it.

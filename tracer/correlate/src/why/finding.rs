@@ -161,7 +161,7 @@ impl Finding {
         times.max_by_key(|(_, time)| *time).map_or(Segment::Wire, |(segment, _)| segment)
     }
 
-    /// It takes much of a message that is delivered at `at`.
+    /// Notes that it takes much of a message that is delivered at `at`.
     pub fn hit(&mut self, at: Nanos, time: Nanos) {
         self.hits.grow(1);
         self.hit_time += time;

@@ -322,7 +322,7 @@ fn a_proxy_that_keeps_each_message_for_a_time_passes_them_on_in_turn() {
     }
 }
 
-/// What comes back is kept, too, from before the proxy has passed on enough to be known as one.
+/// Replies are kept, too, from before the proxy has passed on enough to be known as one.
 #[test]
 fn a_proxy_that_keeps_what_comes_back_counts_each_message_once() {
     for (ports, first) in [(Ports::Opened, 0x30), (Ports::Opened, 0x32), (Ports::Up, 0x32)] {

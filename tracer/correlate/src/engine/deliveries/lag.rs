@@ -115,7 +115,7 @@ fn has_left_topic(pair: &Pair, unsent_since: Option<Nanos>, flows: &FlowTable, n
     };
     let Some(since) = unsent_since else { return false };
     let back = conversation.flow(pair.direction.back().side);
-    // What was published about when it unsubscribed, or later, may be of what it gets no more.
+    // Messages published about when it unsubscribed, or later, may be of what it gets no more.
     if back
         .control()
         .unsubscribed
@@ -125,7 +125,7 @@ fn has_left_topic(pair: &Pair, unsent_since: Option<Nanos>, flows: &FlowTable, n
     }
     // Whoever still gets messages has not unsubscribed, however old these are.
     let since = since.max(pair.at);
-    // Who asks, or makes room, and does not get it although it was there, wants something else.
+    // A subscriber that asks, or makes room, and does not get it although it was there, wants something else.
     let is_asked_for = || allowed_at(back).is_some_and(|at| at < since + ANSWERED_WITHIN);
     since + UNSUBSCRIBED_AFTER < now
         && !is_hindered(conversation.flow(pair.direction.side))
@@ -172,7 +172,7 @@ impl Context<'_> {
                 protocol.hears_unsubscriptions() && !protocol.keeps_messages()
             };
             conversation.is_some_and(|conversation| {
-                // Who publishes itself may not want its own messages.
+                // A publisher may not want its own messages.
                 conversation.flow(pair.direction.back().side).messages.count == 0
                     && conversation.protocol().is_some_and(is_told)
             })

@@ -214,7 +214,7 @@ fn holder_of_unsent(
     if is_hindered(flow) {
         return holder_on_the_way(flow);
     }
-    // Who was answered, if with nothing, has to ask again, and for this topic.
+    // A consumer that was answered, if with nothing, has to ask again, and for this topic.
     let is_left_out =
         || back.control().unasked_topics.as_ref().is_some_and(|all| all.contains(topic));
     if back.control().last_request().is_some_and(|request| request.is_answered) || is_left_out() {

@@ -67,7 +67,7 @@ impl TrustFacts {
         let from_elsewhere = group.partial.as_ref().map_or(0, |partial| partial.by_receiver);
         let overhead = &group.overhead;
         let mut uncertain = group.uncertain;
-        // What is seen in part has figures of its own.
+        // Messages seen in part have figures of its own.
         if group.partial_view().is_some() {
             uncertain.to_unseen_readers = 0;
         }

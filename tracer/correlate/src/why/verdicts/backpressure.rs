@@ -1,7 +1,7 @@
 //! The broker left a connection unread while the thread that reads it waited for data of others: flow control, a limit, or something
 //! slow behind it.
 //!
-//! It is found by the call in which that thread slept (`epoll_wait`, `poll`, `select`): a thread that watches the connection would have
+//! The cause is found by the call in which that thread slept (`epoll_wait`, `poll`, `select`): a thread that watches the connection would have
 //! been woken. Where servers answer one request after the other, they are meant to read nothing before.
 
 use super::run_queue_contention;

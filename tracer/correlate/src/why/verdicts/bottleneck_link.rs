@@ -1,6 +1,6 @@
 //! Bytes wait in a queue on the path: a link is slower than their sender.
 //!
-//! It is found by acknowledgements, or packets, that come all the time and late. It is no process's.
+//! The cause is found by acknowledgements, or packets, that come all the time and late. It is no process's.
 
 use crate::limits::kinds::BOTTLENECK_LINK;
 use crate::why::clause::Clause;

@@ -1,6 +1,6 @@
 //! The broker's threads are busy all the time, or work long on many messages.
 //!
-//! It is found where a thread of the broker was awake, and on a CPU, while it had the message or while data was there for it. Long work on
+//! The cause is found where a thread of the broker was awake, and on a CPU, while it had the message or while data was there for it. Long work on
 //! a batch is one time, however many messages are in it. What cannot have been work, of a process whose threads wait for a CPU, is a note.
 
 use super::run_queue_contention;

@@ -1,6 +1,6 @@
 //! The broker's thread slept, or was stopped, while it had the message.
 //!
-//! It is found by the times off the CPU of its threads between the read of a message and its send, or while data was there for it. A
+//! The cause is found by the times off the CPU of its threads between the read of a message and its send, or while data was there for it. A
 //! thread that waits for others of its process, which wait for a CPU, is not what has to be mended: that is a note.
 
 use super::run_queue_contention;

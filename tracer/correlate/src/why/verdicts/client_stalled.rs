@@ -1,6 +1,6 @@
 //! A client's thread slept, or was stopped, while data was there for it, before it asked for more, or before it acknowledged.
 //!
-//! It is found by the times off the CPU of the thread. A thread that waits for others of its process, which wait for a CPU, is not what
+//! The cause is found by the times off the CPU of the thread. A thread that waits for others of its process, which wait for a CPU, is not what
 //! has to be mended: that is a note.
 
 use super::{broker_stalled, fetch_wait, run_queue_contention};

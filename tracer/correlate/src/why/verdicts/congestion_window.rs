@@ -1,6 +1,6 @@
 //! The congestion window is full.
 //!
-//! It is found by the window and the segments under way at the send. A window that a loss made small is `retransmission`; what bytes
+//! The cause is found by the window and the segments under way at the send. A window that a loss made small is `retransmission`; what bytes
 //! spent in a queue meanwhile is that queue's.
 
 use crate::limits::kinds::CONGESTION_WINDOW;

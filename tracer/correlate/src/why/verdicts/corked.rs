@@ -1,6 +1,6 @@
 //! `TCP_CORK` or `MSG_MORE` keeps back what the sender has written.
 //!
-//! It is found by the state of the socket at the send, where no window was full. What waits for longer than a cork keeps bytes waits
+//! The cause is found by the state of the socket at the send, where no window was full. What waits for longer than a cork keeps bytes waits
 //! for something else.
 
 use crate::limits::causes::LONGEST_CORK;

@@ -1,6 +1,6 @@
 //! A thread could have run, and its cgroup's CPU quota was used up.
 //!
-//! It is found by the scheduler's own count of that time, at any thread that messages waited for; and at processes that wait for quota much
+//! The cause is found by the scheduler's own count of that time, at any thread that messages waited for; and at processes that wait for quota much
 //! of the time, of whom no latency tells: they do it before they send, or after they have read.
 
 use crate::limits::kinds::CPU_THROTTLED;

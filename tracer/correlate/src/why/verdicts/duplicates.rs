@@ -1,6 +1,6 @@
 //! Messages were delivered, or sent, more than once.
 //!
-//! It is found by the protocol's own marks, and by numbers that come again.
+//! The cause is found by the protocol's own marks, and by numbers that come again.
 
 use crate::limits::rules::{MIN_DUPLICATES, TOLERATED_LOSS};
 use crate::why::clause::Clause;

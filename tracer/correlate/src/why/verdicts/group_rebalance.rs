@@ -1,6 +1,6 @@
 //! No member of the subscriber's group read the part of the log that has the message: it went from one member to another.
 //!
-//! It is found where a consumer begins to read what another member of its group read before. It is its group's, and so no process's.
+//! The cause is found where a consumer begins to read what another member of its group read before. It is its group's, and so no process's.
 
 use crate::limits::kinds::GROUP_REBALANCE;
 use crate::why::clause::Clause;

@@ -1,6 +1,6 @@
 //! A CPU had to be woken first.
 //!
-//! It is found where the idle task had the CPU between a thread's wakeup and its run. It falls as the rate rises, and is usually
+//! The cause is found where the idle task had the CPU between a thread's wakeup and its run. It falls as the rate rises, and is usually
 //! harmless.
 
 use crate::limits::kinds::{IDLE_WAKEUP, NOTE_OF_IDLE_WAKEUP};

@@ -1,6 +1,6 @@
 //! The sender wrote a part of the message, and came back for the rest long after there was room for it.
 //!
-//! It is found where the rest came into an empty socket, with nothing under way. What the sender had to wait for room before is
+//! The cause is found where the rest came into an empty socket, with nothing under way. What the sender had to wait for room before is
 //! `send_buffer`.
 
 use crate::limits::kinds::LATE_WRITE;

@@ -1,6 +1,6 @@
 //! A thread slept until another thread let go of a lock, or another process woke it.
 //!
-//! It is found by who woke the thread, and from which call. A holder that hardly had a CPU meanwhile, in a process whose threads wait
+//! The cause is found by who woke the thread, and from which call. A holder that hardly had a CPU meanwhile, in a process whose threads wait
 //! for one, is not what has to be mended: that is a note.
 
 use super::run_queue_contention;

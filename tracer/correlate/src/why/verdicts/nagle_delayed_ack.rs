@@ -1,7 +1,7 @@
 //! Nagle's algorithm at the sender keeps a short segment back until what was sent before is acknowledged, and the receiver delays
 //! that acknowledgement (by 40 ms on Linux).
 //!
-//! It is found by the state of TCP at the send: `TCP_NODELAY` off, bytes under way, and less than a segment to be sent. The message has
+//! The cause is found by the state of TCP at the send: `TCP_NODELAY` off, bytes under way, and less than a segment to be sent. The message has
 //! to have left when their acknowledgement came, or when enough for a segment had come together. A full window comes first.
 
 use crate::limits::kinds::NAGLE_DELAYED_ACK;

@@ -34,7 +34,7 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
         }
         let messages = losses.surely(losses.swallowed);
         if messages.saturating_mul(TOLERATED_LOSS) > sent {
-            // What a rule or a queue keeps from leaving, no device has seen.
+            // Packets that a rule or a queue keeps from leaving, no device has seen.
             let dropped: u64 = losses.segments_dropped.iter().total();
             clauses.push(Clause::Swallowed { messages, sent, dropped });
         }
@@ -68,7 +68,7 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
         }
     }
     if let Some(clause) = passed_over(evidence) {
-        // Of whoever is not known to be of the same group, it is not known whether anybody should have read them.
+        // For a reader that is not known to be of the same group, it is not known whether anybody should have read them.
         let is_group = losses.passed_over[1] > 0;
         if clauses.is_empty() || is_group {
             severity = if is_group { Severity::Problem } else { Severity::Note };

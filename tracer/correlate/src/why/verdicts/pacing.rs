@@ -1,6 +1,6 @@
 //! Congestion control (BBR) spreads the segments over time.
 //!
-//! It is found by the rate that it had set at the send: the bytes take most of their time in the socket at that rate.
+//! The cause is found by the rate that it had set at the send: the bytes take most of their time in the socket at that rate.
 
 use crate::limits::SECOND;
 use crate::limits::kinds::PACING;

@@ -1,6 +1,6 @@
 //! Packets waited in the qdisc, or bytes in the socket behind them.
 //!
-//! It is found by the time between the qdisc and the device.
+//! The cause is found by the time between the qdisc and the device.
 
 use crate::limits::kinds::QDISC_QUEUEING;
 use crate::why::clause::Clause;

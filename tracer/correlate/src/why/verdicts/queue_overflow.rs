@@ -1,6 +1,6 @@
 //! Messages were thrown away because a queue was full: socket buffer, high-water mark.
 //!
-//! It is found by the kernel's drops and their reasons, and by gaps in the numbers that a publisher gives its messages.
+//! The cause is found by the kernel's drops and their reasons, and by gaps in the numbers that a publisher gives its messages.
 
 use super::never_delivered::not_delivered;
 use crate::why::clause::Clause;

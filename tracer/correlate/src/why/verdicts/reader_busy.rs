@@ -1,6 +1,6 @@
 //! The reader was at work on something else when the data came, or before it asked for it.
 //!
-//! It is found where its thread was awake and on a CPU. A process that had a CPU for less time than that did not work:
+//! The cause is found where its thread was awake and on a CPU. A process that had a CPU for less time than that did not work:
 //! where its threads wait for a CPU, that is a note.
 
 use super::{fetch_wait, run_queue_contention};

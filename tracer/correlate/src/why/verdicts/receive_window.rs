@@ -1,6 +1,6 @@
 //! The receiver's window is full: it reads too slowly, or has too little room.
 //!
-//! It is found by the window and the bytes under way at the send. What bytes spent in a queue meanwhile is that queue's.
+//! The cause is found by the window and the bytes under way at the send. What bytes spent in a queue meanwhile is that queue's.
 
 use crate::limits::kinds::RECEIVE_WINDOW;
 use crate::why::clause::Clause;

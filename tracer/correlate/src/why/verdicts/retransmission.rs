@@ -1,6 +1,6 @@
 //! Packets were lost, and sent again; or bytes do not arrive at all.
 //!
-//! It is found by the packets themselves: what TCP sent again of a message, or of what was before it, until it arrived; a congestion window
+//! The cause is found by the packets themselves: what TCP sent again of a message, or of what was before it, until it arrived; a congestion window
 //! that a loss made small; a request or an acknowledgement that was lost; or packets that overtook earlier ones, though none was lost. What was sent again in vain, because a queue was long, is a note:
 //! the queue is what has to be mended.
 
@@ -17,7 +17,7 @@ use wirelap_events::{DropCause, MAX_LEGS, Nanos, Recovery, Segment, TaskId, Tota
 pub const DEFINITION: Definition = Definition {
     limits: Some(RETRANSMISSION),
     in_start_up: InStartUp::Never,
-    // Who waits for lost bytes is not who knows what became of them.
+    // The process that waits for lost bytes is not the one that knows what became of them.
     bearer: Bearer::Sender,
     is_note: is_late_in_queue,
     facts: |case| case.often_and(lost(case.evidence(), case.finding)),
@@ -64,7 +64,7 @@ fn lost(evidence: &Evidence, finding: &Finding) -> Vec<Clause> {
     };
     let ends = name(finding.task).zip(name(finding.reader));
     let (own, behind) = (lost.own, lost.messages.saturating_sub(lost.own));
-    // Which datagram was lost, its protocol alone can say.
+    // The protocol alone can say which datagram was lost.
     let is_tcp =
         finding.circumstances.tx.is_some() || lost.overtook > 0 || evidence.losses.resent > 0;
     let has_recoveries = lost.recoveries != [0; Recovery::ALL.len()];

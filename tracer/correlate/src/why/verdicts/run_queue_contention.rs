@@ -1,6 +1,6 @@
 //! A thread was woken, and another had the CPU.
 //!
-//! It is found by the scheduler's events: from the wakeup until the thread runs, and who had the CPU meanwhile. Threads that hand a
+//! The cause is found by the scheduler's events: from the wakeup until the thread runs, and who had the CPU meanwhile. Threads that hand a
 //! message to each other, or get it at the same time, have the CPU by turns: that is how such programs work, and a note.
 
 use crate::limits::kinds::RUN_QUEUE_CONTENTION;
@@ -18,7 +18,7 @@ pub const DEFINITION: Definition = Definition {
     has_culprits: true,
     is_note: is_handing_over,
     facts: |case| {
-        // Who it was is said first, and whether they belong to the row.
+        // The threads that had the CPU are said first, and whether they belong to the row.
         let members = &case.evidence().setting.members;
         let mut clauses = case.finding.culprits.of_the_cpu(case.finding.task, members);
         clauses.push(case.how_often());

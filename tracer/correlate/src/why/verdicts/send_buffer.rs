@@ -1,6 +1,6 @@
 //! The sender's socket buffer is full.
 //!
-//! It is found by the bytes that had not left at the send, a send that is larger than the buffer, or one of which the socket took a part
+//! The cause is found by the bytes that had not left at the send, a send that is larger than the buffer, or one of which the socket took a part
 //! only, until an acknowledgement made room. What bytes spent in a queue meanwhile is that queue's.
 
 use crate::limits::kinds::SEND_BUFFER;

@@ -1,6 +1,6 @@
 //! One thread sends a message to one subscriber after the other.
 //!
-//! It is found by when the same thread sent the message to the first subscriber: its work from then on is that of sending it to others.
+//! The cause is found by when the same thread sent the message to the first subscriber: its work from then on is that of sending it to others.
 
 use crate::limits::kinds::{NOTE_OF_SERIAL_FANOUT, SERIAL_FANOUT};
 use crate::why::clause::Clause;

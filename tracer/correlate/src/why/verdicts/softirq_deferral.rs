@@ -1,6 +1,6 @@
 //! `ksoftirqd` received the packet, later than the interrupt would have.
 //!
-//! It is found by the thread that received it, and only as long as that one had waited for a CPU.
+//! The cause is found by the thread that received it, and only as long as that one had waited for a CPU.
 
 use crate::limits::kinds::SOFTIRQ_DEFERRAL;
 use crate::why::clause::Clause;

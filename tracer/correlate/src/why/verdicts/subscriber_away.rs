@@ -1,6 +1,6 @@
 //! The subscriber was not connected, or had not subscribed, when the broker had the message.
 //!
-//! It is found by when the connection or the subscription that the message went to began. Where the broker itself had been gone, it is
+//! The cause is found by when the connection or the subscription that the message went to began. Where the broker itself had been gone, it is
 //! `broker_away`; where another member of the group read before, `group_rebalance`.
 
 use crate::limits::kinds::SUBSCRIBER_AWAY;

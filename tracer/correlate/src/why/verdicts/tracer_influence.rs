@@ -1,6 +1,6 @@
 //! A thread was woken, and wirelap itself had the CPU.
 //!
-//! It is found as `run_queue_contention` is. Nothing is wrong with what is watched if the watching is slow: it is a note.
+//! The cause is found as `run_queue_contention` is. Nothing is wrong with what is watched if the watching is slow: it is a note.
 
 use crate::limits::kinds::TRACER_INFLUENCE;
 use crate::why::clause::Clause;

@@ -1,6 +1,6 @@
 //! Much time is lost, and no rule says why.
 //!
-//! It is the time of a segment to which no cause was found, without the distance to the other end. A thread that could run and did not
+//! Unexplained time is that of a segment to which no cause was found, without the distance to the other end. A thread that could run and did not
 //! waited for a CPU, whoever had it: of that, the verdict is `run_queue_contention`.
 
 use crate::limits::kinds::{RUN_QUEUE_CONTENTION, UNEXPLAINED};

@@ -46,7 +46,7 @@ pub const WORDS: VerdictWords = VerdictWords {
 /// The remedy by what the broker waited for; `None` if it let a request wait.
 fn by_clause(clause: &Clause, own: &Remedies) -> Option<&'static str> {
     Some(match clause {
-        // What a request lets the broker wait for has no part in it.
+        // The time that a request lets the broker wait has no part in it.
         Clause::ConsumerAskedLate => {
             "find what kept the consumer from asking: it had not begun to read, was given what it reads from another, or was at work"
         }

@@ -91,7 +91,7 @@ pub const WORDS: VerdictWords = VerdictWords {
     ..VerdictWords::USUAL
 };
 
-/// How a subscriber left that had got the messages before.
+/// The way in which a subscriber left that had got the messages before.
 fn reader_left(
     reader: Option<(Pid, Option<Comm>)>,
     departure: Departure,

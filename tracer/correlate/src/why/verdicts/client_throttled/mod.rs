@@ -1,6 +1,6 @@
 //! The broker did not read a client for a time, as it said itself: a quota, or an alarm for memory or disk.
 //!
-//! It is found by what brokers say (Kafka's `throttle_time_ms`, AMQP's `connection.blocked`), and the messages or requests that lay unread in
+//! The cause is found by what brokers say (Kafka's `throttle_time_ms`, AMQP's `connection.blocked`), and the messages or requests that lay unread in
 //! their sockets meanwhile.
 
 mod blame;

@@ -25,7 +25,7 @@ impl LegParts<'_> {
         // From here on the publisher owes it.
         let awaited = if is_owed { Awaited::Release } else { Awaited::UnseenRelease };
         self.charge_awaited(VerdictKind::ReleaseWait, awaited, rest.advance(release.sent));
-        // It is in the publisher's socket, and then on its way.
+        // The release is in the publisher's socket, and then on its way.
         let left = rest.advance(release.left);
         self.charge_awaited(VerdictKind::ReleaseWait, Awaited::Release, left);
         let kind =

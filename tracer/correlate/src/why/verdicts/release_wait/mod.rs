@@ -1,6 +1,6 @@
 //! The publisher has not released the message yet, and the broker may not pass it on: MQTT's `QoS` 2, AMQP's transactions.
 //!
-//! It is found by the PUBREL or commit of the message: when it was sent, and how long it was in its sender's socket and on its way. Until the
+//! The cause is found by the PUBREL or commit of the message: when it was sent, and how long it was in its sender's socket and on its way. Until the
 //! publisher has the PUBREC, nobody is late.
 
 mod blame;
