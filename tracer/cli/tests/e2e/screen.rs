@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Does not become our own terminal.
@@ -38,6 +39,8 @@ pub struct Screen {
     process: Child,
     keys: File,
     printed: Arc<Mutex<Vec<u8>>>,
+    /// Collects `printed` until no program has the terminal open.
+    reader: JoinHandle<()>,
     folder: PathBuf,
     /// Number of times that the screen was written.
     written: usize,
@@ -51,14 +54,14 @@ impl Screen {
         let keys = File::from(master.try_clone().unwrap());
         let printed: Arc<Mutex<Vec<u8>>> = Arc::default();
         let (mut output, kept) = (File::from(master), Arc::clone(&printed));
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let mut buffer = [0; 4096];
             // A terminal without a program on it gives an error.
             while let Ok(count @ 1..) = output.read(&mut buffer) {
                 kept.lock().unwrap().extend_from_slice(&buffer[..count]);
             }
         });
-        Screen { process, keys, printed, folder: folder.to_owned(), written: 0 }
+        Screen { process, keys, printed, reader, folder: folder.to_owned(), written: 0 }
     }
 
     /// The process id.
@@ -137,6 +140,10 @@ impl Screen {
             std::thread::sleep(LOOK);
         }
         let code = self.process.wait().unwrap().code();
+        while !self.reader.is_finished() {
+            assert!(Instant::now() < deadline, "its terminal is still open: {}", self.printed());
+            std::thread::sleep(LOOK);
+        }
         (code, self.printed())
     }
 }

@@ -20,6 +20,8 @@ impl Connection for ZenohSession {
     fn pdu_len(&self, side: Side, head: &[u8]) -> PduLen {
         let prefix = self.prefix(side, head);
         let len = match (prefix, head) {
+            // The third byte tells a length of two bytes from one of four.
+            (2, &[a, b]) if self.terms.is_none() && (a, b) != (0, 0) => return PduLen::Need(3),
             (2, &[a, b, ..]) => u32::from(u16::from_le_bytes([a, b])),
             (4, &[a, b, c, d, ..]) => u32::from_le_bytes([a, b, c, d]),
             _ => return PduLen::Need(prefix.max(2)),
@@ -128,6 +130,23 @@ mod tests {
         for head in [&[0, 0, 0, 0][..], &[0, 0, 9, 0, 0x78, 1]] {
             assert_eq!(len(head), PduLen::Invalid, "{head:?}");
         }
+    }
+
+    #[test]
+    fn the_length_of_a_batch_does_not_depend_on_packets() {
+        let low_latency = [9, 0, 0, 0, 0x7D, 0];
+        let len = |session: &ZenohSession, head: &[u8]| {
+            let mut bytes = 2;
+            while let PduLen::Need(more) = session.pdu_len(Side::A, &head[..bytes]) {
+                bytes = more;
+            }
+            session.pdu_len(Side::A, &head[..bytes])
+        };
+        let unknown = ZenohSession::new(true);
+        assert_eq!(len(&unknown, &low_latency), PduLen::Known(13));
+        assert_eq!(len(&unknown, &[9, 0, 0x25, 0]), PduLen::Known(11));
+        let agreed = session([2, 0]);
+        assert_eq!(agreed.pdu_len(Side::A, &[9, 0]), PduLen::Known(11));
     }
 
     #[test]
