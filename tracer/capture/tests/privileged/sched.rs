@@ -234,9 +234,11 @@ fn a_thread_that_was_moved_to_another_cpu_says_so() {
         }
         let (seen, from, _) = echoed.end();
         let wakes = seen.wakes(reader);
-        let later = wakes.iter().filter(|(wake, _)| wake.woken > from.at);
-        let moves = later.filter(|(wake, _)| wake.migrated).count();
-        assert_eq!(moves, 4);
+        let later = || wakes.iter().filter(|(wake, _)| wake.woken > from.at);
+        let moves = later().filter(|(wake, _)| wake.migrated).count();
+        // A switch may be hidden, which the next record tells (docs/results/correctness.md, "What process 1 hides").
+        let hidden = later().filter(|(wake, _)| wake.missed).count();
+        assert!(moves <= 4 && moves + hidden >= 4, "{wakes:#?}");
     });
 }
 

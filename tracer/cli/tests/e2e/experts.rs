@@ -19,6 +19,9 @@ pub fn complaints(told: &str) -> Vec<&str> {
     lines.collect()
 }
 
+/// Protocols, in small letters, that a recording of any middleware may have, and the language of our dissectors.
+pub const LAYERS: [&str; 8] = ["ethernet", "frame", "ipv4", "ipv6", "lua", "tcp", "udp", "wirelap"];
+
 /// The protocol of a complaint.
 pub fn protocol(complaint: &str) -> &str {
     complaint.split_whitespace().nth(2).unwrap_or_default()

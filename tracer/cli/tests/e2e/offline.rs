@@ -124,7 +124,8 @@ fn a_recording_gives_the_same_report_as_live() {
     // Once to the broker, once from it; those that were under way at the end only to it.
     let sent = number(mqtt.unwrap(), "/messages/sent");
     let delivered = number(mqtt.unwrap(), "/messages/delivered");
-    assert!(legs >= sent + delivered && legs <= 2 * sent, "{legs} {sent} {delivered}");
+    let experts = tshark(&file, &["-q", "-z", "expert", "-z", "conv,tcp"]).join("\n");
+    assert!(legs >= sent + delivered && legs <= 2 * sent, "{legs} {sent} {delivered}: {experts}");
     // The bare packets, as tcpdump would have them.
     let bare = bench.file("bare.pcap");
     fs::write(&bare, packets_of(&fs::read(&file).unwrap())).unwrap();

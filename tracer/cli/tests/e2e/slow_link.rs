@@ -2,6 +2,7 @@
 
 use crate::LONG;
 use crate::bench::poll;
+use crate::hidden::hidden_packets;
 use crate::islands::{Islands, read_by};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -95,9 +96,10 @@ fn a_subscriber_behind_a_slow_link_is_held_up_by_the_network() {
         "{before} {after} {row} {} {} {}",
         result["messages"], result["trust"], report["notes"]
     );
-    // Ten come a second. Beside other tests, a few of the last half second were missing, or not followed.
-    assert!(number(row, "/matched") + 2 >= delivered, "{seen}");
-    assert!(delivered + 6 >= before && delivered <= after + 2, "{seen}");
+    // Ten come a second, and a packet has a few.
+    let hidden = 10 * hidden_packets(result);
+    assert!(number(row, "/matched") + hidden + 1 >= delivered, "{seen}");
+    assert!(delivered + hidden + 2 >= before && delivered <= after + 2, "{seen}");
     assert!(number(row, "/one_way_ns/max") > 6_000_000_000, "{row:#}");
     assert!(ended.stdout.contains("network"), "{}", ended.stdout);
 }

@@ -2,6 +2,8 @@
 
 use crate::LONG;
 use crate::bench::Bench;
+use crate::hidden::assert_count;
+use crate::offline::number;
 use serde_json::{Value, json};
 
 /// The problems of the only result, strongest first.
@@ -86,8 +88,17 @@ fn the_cost_of_tracing_is_measured_in_turns() {
     let report = bench.report();
     let result = &report["results"][0];
     // Its messages are in no other figure.
-    assert_eq!(result["messages"]["matched"], 1000);
-    let slowdown = &result["trust"]["tracer"]["slowdown"];
+    assert_count(result, "/messages/matched", 1000);
+    let tracer = &result["trust"]["tracer"];
+    let slowdown = &tracer["slowdown"];
+    if slowdown.is_null() {
+        // On a machine with too much else to do, and only there, the cost is not known, which is said.
+        let why = tracer["slowdown_unknown"].as_str();
+        let is_slow = number(result, "/latency/one_way_ns/p50") >= 1_000_000;
+        assert!(why == Some("slow_messages") && is_slow || why == Some("few_turns"), "{tracer}");
+        assert!(ended.says("the cost of tracing is not known"), "{}", ended.stdout);
+        return;
+    }
     let figure =
         |name: &str| slowdown[name].as_f64().unwrap_or_else(|| panic!("{name}: {slowdown}"));
     assert!(figure("turns") >= 10.0, "{slowdown}");

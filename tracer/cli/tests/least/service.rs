@@ -75,7 +75,7 @@ fn the_service_reports_ends_its_file_and_goes_on_at_the_next_start() {
 fn the_oldest_files_of_earlier_starts_go_first_and_those_of_a_failed_start_stay() {
     let place = Place::new();
     let words = |files| {
-        ["record", "--output", "ring.pcapng", "--rotate-size", "1M", "--continue", "--files", files]
+        ["record", "--output", "ring.pcapng", "--rotate-size", "1G", "--continue", "--files", files]
     };
     for _ in 1..=3 {
         let mut child = place.wirelap(THREE, &words("2")).spawn().unwrap();
@@ -89,7 +89,7 @@ fn the_oldest_files_of_earlier_starts_go_first_and_those_of_a_failed_start_stay(
     assert!(!output.status.success());
     assert_eq!(recordings(&place), ["ring-00002.pcapng", "ring-00003.pcapng"], "{}", told(&output));
     // Without the option, they are not touched either.
-    let words = ["record", "--output", "ring.pcapng", "--rotate-size", "1M"];
+    let words = ["record", "--output", "ring.pcapng", "--rotate-size", "1G"];
     let output = place.wirelap(THREE, &words).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", told(&output));
 }

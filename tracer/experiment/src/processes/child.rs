@@ -10,6 +10,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use wirelap_contract::{Done, ReadyLine, Role, Spec};
 use wirelap_process::Failure;
 use wirelap_process::remedy;
@@ -55,6 +56,8 @@ pub struct WorkloadProcess {
     stdin: Option<File>,
     status: Option<ExitStatus>,
     stderr_lines: Arc<Mutex<VecDeque<String>>>,
+    /// The threads that read what the process writes.
+    readers: [JoinHandle<()>; 2],
 }
 
 impl WorkloadProcess {
@@ -86,9 +89,11 @@ impl WorkloadProcess {
         let process = next()?;
         let stderr_lines: Arc<Mutex<VecDeque<String>>> = Arc::default();
         let kept_lines = Arc::clone(&stderr_lines);
-        rights::spawn("stdout", move || read_stdout(stdout, number, &statements))
-            .and_then(|_| rights::spawn("stderr", move || keep_lines(stderr, &kept_lines)))
-            .map_err(failed)?;
+        let readers = [
+            rights::spawn("stdout", move || read_stdout(stdout, number, &statements))
+                .map_err(failed)?,
+            rights::spawn("stderr", move || keep_lines(stderr, &kept_lines)).map_err(failed)?,
+        ];
         Ok(WorkloadProcess {
             role: spec.role,
             clients: spec.topology.publishers.max(spec.topology.subscribers),
@@ -102,6 +107,7 @@ impl WorkloadProcess {
             stdin: Some(stdin),
             status: None,
             stderr_lines,
+            readers,
         })
     }
 
@@ -138,6 +144,11 @@ impl WorkloadProcess {
         // A pidfd becomes readable when its process has ended.
         let mut process = [PollFd::new(&self.process, PollFlags::IN)];
         !matches!(poll(&mut process, Some(&Timespec::default())), Ok(0))
+    }
+
+    /// True if everything was read that the process has written, and nobody can write more.
+    pub fn has_said_all(&self) -> bool {
+        self.readers.iter().all(JoinHandle::is_finished)
     }
 
     /// Kills what is left of the process and its children, and returns its exit status.

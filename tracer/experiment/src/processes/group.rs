@@ -18,8 +18,8 @@ const EACH_CLIENT: Duration = Duration::from_millis(5);
 /// Longest time in which a process ends after it was asked to.
 const END: Duration = Duration::from_secs(3);
 
-/// Longest time that the last output of a process that has exited takes through the pipe.
-const LAST_OUTPUT: Duration = Duration::from_millis(100);
+/// Longest time until the last output of a process that has exited was read. A child that it left may hold the pipe open.
+const LAST_OUTPUT: Duration = Duration::from_secs(2);
 
 /// Longest time from the end of a client until the end of its broker, which caused it, is noticed.
 const BROKER_END: Duration = Duration::from_millis(500);
@@ -145,7 +145,7 @@ impl<'a> ProcessGroup<'a> {
         let dead = |child: &WorkloadProcess| child.done.is_none() && child.has_exited();
         let Some(mut number) = self.children.iter().position(dead) else { return Ok(()) };
         // Its last statement may still be in the pipe.
-        self.take_until_done(number, LAST_OUTPUT)?;
+        self.take_last_output(number)?;
         if self.children[number].done.is_none() {
             number = self.first_cause(number);
         }
@@ -175,17 +175,22 @@ impl<'a> ProcessGroup<'a> {
         dead
     }
 
-    /// Takes statements until a process is done, at most for `time`.
-    fn take_until_done(&mut self, number: usize, time: Duration) -> Result<(), TrialStopped> {
-        let deadline = Instant::now() + time;
-        while self.children[number].done.is_none() {
-            let Some(left) = deadline.checked_duration_since(Instant::now()) else { break };
-            match self.statements.recv_timeout(left) {
-                Ok(statement) => self.take(statement)?,
-                Err(_) => break,
+    /// Takes statements until a process that has exited is done, or has said all that it will.
+    fn take_last_output(&mut self, number: usize) -> Result<(), TrialStopped> {
+        let deadline = Instant::now() + LAST_OUTPUT;
+        loop {
+            let has_said_all = self.children[number].has_said_all();
+            while let Ok(statement) = self.statements.try_recv() {
+                self.take(statement)?;
+            }
+            let is_over = has_said_all || Instant::now() >= deadline;
+            if self.children[number].done.is_some() || is_over {
+                return Ok(());
+            }
+            if let Ok(statement) = self.statements.recv_timeout(POLL_INTERVAL) {
+                self.take(statement)?;
             }
         }
-        Ok(())
     }
 
     /// Lets the senders begin.
@@ -231,8 +236,11 @@ impl<'a> ProcessGroup<'a> {
                 let _ = self.take(statement);
             }
         }
-        // A statement that cannot be parsed does not matter any more.
-        let _ = self.take_until_done(number, LAST_OUTPUT);
+        // Brokers are never done. A statement that cannot be parsed does not matter any more.
+        let child = &self.children[number];
+        if child.role != Role::Broker && child.has_exited() {
+            let _ = self.take_last_output(number);
+        }
     }
 }
 

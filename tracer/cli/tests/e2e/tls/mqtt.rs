@@ -6,6 +6,7 @@ use super::{
 };
 use crate::bench::Bench;
 use crate::free_port;
+use crate::hidden::{assert_none, hidden_packets};
 use std::fs;
 use std::path::Path;
 
@@ -47,9 +48,10 @@ fn messages_in_tls_are_followed_and_their_text_is_in_no_file() {
         for name in ["delivered", "matched"] {
             // And the one that says that the subscription is in force.
             let count = messages[name].as_u64().unwrap();
-            assert!((50..=51).contains(&count), "{version}: {messages:#}");
+            let is_hidden = count < 50 && hidden_packets(result) > 0;
+            assert!((50..=51).contains(&count) || is_hidden, "{version}: {messages:#}");
         }
-        assert_eq!(messages["uncovered"], 0, "{version}: {messages:#}");
+        assert_none(result, "/messages/uncovered");
         assert_no_text(&recording);
     }
 }
