@@ -1,9 +1,9 @@
 //! Settings of the caller.
 
-use crate::breakdown::BreakdownQuery;
 use crate::tls_keys::TlsKeys;
 use std::net::IpAddr;
 use wirelap_events::{Nanos, NetNs, Pid, TraceDetail};
+use wirelap_figures::BreakdownQuery;
 
 /// Settings for joining messages, and bounds of the memory that it takes.
 #[derive(Clone, Debug)]
@@ -29,9 +29,9 @@ pub struct Config {
     pub wall: Option<i64>,
     /// Hosts whose addresses are known: a server there is the same at each of them, and at the loopback address.
     pub hosts: Vec<UnobservedHost>,
-    /// Deliveries tell their topic, and [`Correlator::topic`](crate::Correlator::topic) its name.
+    /// Deliveries tell their topic, and `Correlator::topic` its name.
     pub topics: bool,
-    /// The rows of [`Snapshot::breakdown`](crate::Snapshot::breakdown).
+    /// The rows of `Snapshot::breakdown`.
     pub breakdown: BreakdownQuery,
     /// Rows that the caller names.
     pub labels: Vec<Label>,

@@ -1,5 +1,16 @@
 //! Every time and share that decides what is said: what it limits, and the situation that it is made for.
 //!
+//! ```text
+//!  network     what became of bytes between two sockets        ─▶ flow, correlate
+//!  threads     what threads did                                ─▶ flow
+//!  causes      which part of a message's time has which cause  ─▶ flow, why
+//!  rates       rates of sampled traffic                        ─▶ figures
+//!  deliveries  joining, waiting, giving up                     ─▶ flow, correlate
+//!  rules       when evidence makes a verdict                   ─▶ why
+//!  kinds       costs from which on a cause becomes a verdict   ─▶ why
+//!  trust       reasons to doubt a row                          ─▶ correlate
+//! ```
+//!
 //! Bounds of memory stand beside what they bound. Rules have no numbers of their own: a test reads their sources.
 
 pub mod causes;
@@ -16,7 +27,9 @@ use wirelap_events::Nanos;
 /// Time, and part of the whole, from which on a cost matters.
 #[derive(Clone, Copy, Debug)]
 pub struct LeastCost {
+    /// Time of a message.
     pub time: Nanos,
+    /// Part of the whole time, 0..=1.
     pub share: f64,
 }
 

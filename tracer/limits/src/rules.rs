@@ -147,6 +147,7 @@ pub const UPKEEP_MESSAGES: u64 = 5;
 
 /// Quantile that is called the median, and one beyond which only one in a hundred is.
 pub const MEDIAN: f64 = 0.5;
+/// Quantile beyond which only one in a hundred is.
 pub const NINETY_NINTH: f64 = 0.99;
 
 /// Length of the windows by which it is told when a cause took time, as long as there are few.

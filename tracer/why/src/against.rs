@@ -4,9 +4,9 @@ use super::clause::{Clause, Remedy};
 use super::definition::Nature;
 use super::explanation::{Verdict, Why};
 use super::kind::VerdictKind;
-use crate::limits::SECOND;
-use crate::limits::rules::{CPU_AT_REST, THERE_MOSTLY};
 use wirelap_events::{Nanos, Pid};
+use wirelap_limits::SECOND;
+use wirelap_limits::rules::{CPU_AT_REST, THERE_MOSTLY};
 
 impl Why {
     /// Takes back what the CPU time of a process contradicts: one that was hardly ever on a CPU was not at work when the

@@ -30,13 +30,13 @@ mod threads;
 use super::awaited::Awaited;
 use super::explanation::Cause;
 use super::kind::VerdictKind;
-use crate::limits::causes::{NOTICEABLE_TIME, SHORTEST_STALL};
 use ahead::Ahead;
 use held_back::{congestion, held_back, is_full, is_queued_behind, kept_by};
 pub use span::Span;
 use wirelap_events::{
     Delivery, Holder, Leg, LegOffCpu, Nanos, OffCpu, Segment, Segments, Stage, Transport,
 };
+use wirelap_limits::causes::{NOTICEABLE_TIME, SHORTEST_STALL};
 
 /// A part of a message's time.
 #[derive(Clone, Copy, Debug)]

@@ -7,8 +7,8 @@
 use super::explanation::Cause;
 use super::kind::VerdictKind;
 use super::sums::{Excess, Hits, LatencyClass, Sums, Upkeep};
-use crate::limits::rules::{MIDDLE, SLOW_PART};
 use wirelap_events::{MAX_LEGS, Nanos, Saturate, Segment};
+use wirelap_limits::rules::{MIDDLE, SLOW_PART};
 
 /// Classes an octave: as many as four bits tell apart.
 const BITS: u32 = 4;

@@ -6,10 +6,10 @@ use super::finding::Finding;
 use super::gathered::Gathered;
 use super::timeline::Period;
 use super::weigh::{Cost, Measured};
-use crate::limits::TimeLimits;
-use crate::limits::rules::{CPU_TIME_SLACK, MEDIAN, PERIOD_DIVISOR};
-use crate::threads::CpuTime;
 use wirelap_events::{Comm, Nanos, OffCpuReason, Segment, SleepCall, TaskId, TxState};
+use wirelap_flow::CpuTime;
+use wirelap_limits::TimeLimits;
+use wirelap_limits::rules::{CPU_TIME_SLACK, MEDIAN, PERIOD_DIVISOR};
 
 /// A row.
 pub struct RowCase<'a> {

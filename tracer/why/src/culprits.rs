@@ -3,10 +3,10 @@
 
 use super::clause::{Clause, CpuHolders};
 use super::explanation::Culprit;
-use crate::limits::rules::LEAST_SHOWN_SHARE;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use wirelap_events::{Comm, Holder, Nanos, Pid, Saturate, TaskId, Tid, Total};
+use wirelap_limits::rules::LEAST_SHOWN_SHARE;
 
 /// Threads that are told apart for one verdict. Further ones count to others of their process, or as not known.
 const LIMIT: usize = 256;

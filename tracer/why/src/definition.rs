@@ -3,7 +3,7 @@
 use super::case::{RowCase, VerdictCase};
 use super::clause::{Clause, Remedy};
 use super::explanation::Verdict;
-use crate::limits::{LeastCost, TimeLimits};
+use wirelap_limits::{LeastCost, TimeLimits};
 
 /// The rules of a kind of verdict. What most kinds have in common is in [`Definition::USUAL`].
 pub struct Definition {

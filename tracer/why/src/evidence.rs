@@ -10,10 +10,10 @@ use super::not_got::{MissedBy, NotGot};
 use super::setting::Setting;
 use super::stuck::StuckConnection;
 use super::time_spent::time_spent;
-use crate::limits::rules::{MIN_MESSAGES_FOR_VERDICT, STEADY_DIVISOR};
-use crate::stats::Distribution;
 use std::borrow::Cow;
 use wirelap_events::{Delivery, DropCause, Nanos, Pid, Saturate, TaskId, Wake};
+use wirelap_figures::Distribution;
+use wirelap_limits::rules::{MIN_MESSAGES_FOR_VERDICT, STEADY_DIVISOR};
 
 /// The slowest messages that are kept.
 const WORST: usize = 10;
@@ -61,7 +61,7 @@ impl Evidence {
     }
 
     /// Takes over what was gathered of messages elsewhere: nothing was here. What became of messages that were not delivered stays.
-    pub(crate) fn adopt(&mut self, other: Evidence) {
+    pub fn adopt(&mut self, other: Evidence) {
         let Evidence { steady, start_up, worst, typical, .. } = other;
         (self.steady, self.start_up) = (steady, start_up);
         (self.worst, self.typical) = (worst, typical);
@@ -86,28 +86,28 @@ impl Evidence {
     }
 
     /// The threads that are named for something.
-    pub(crate) fn tasks(&self) -> impl Iterator<Item = TaskId> {
+    pub fn tasks(&self) -> impl Iterator<Item = TaskId> {
         let all = self.steady.all().chain(self.start_up.all());
         all.filter_map(|finding| finding.task)
     }
 
     /// A thread of the row's processes waited for a CPU until `at`.
-    pub(crate) fn waited(&mut self, at: Nanos, wake: &Wake) {
+    pub fn waited(&mut self, at: Nanos, wake: &Wake) {
         self.holders.waited(at, wake);
     }
 
     /// TCP's bytes were thrown away on this host; they come again.
-    pub(crate) fn segment_dropped(&mut self, cause: DropCause) {
+    pub fn segment_dropped(&mut self, cause: DropCause) {
         self.losses.segments_dropped[cause as usize].grow(1);
     }
 
     /// TCP's bytes came twice.
-    pub(crate) fn segment_twice(&mut self) {
+    pub fn segment_twice(&mut self) {
         self.losses.twice.grow(1);
     }
 
     /// A datagram of the row, on its way to `reader`, was thrown away.
-    pub(crate) fn dropped(&mut self, cause: DropCause, reader: Option<Pid>) {
+    pub fn dropped(&mut self, cause: DropCause, reader: Option<Pid>) {
         match cause {
             DropCause::SocketBuffer => {
                 self.losses.socket_drops.grow(1);
@@ -136,7 +136,7 @@ impl Evidence {
     }
 
     /// A server of it went while clients were connected.
-    pub(crate) fn lose_server(&mut self, gone: ServerGone) {
+    pub fn lose_server(&mut self, gone: ServerGone) {
         if self.gone.len() >= MAX_SERVERS_TOLD {
             self.gone.remove(0);
         }

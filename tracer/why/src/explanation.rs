@@ -4,8 +4,8 @@ use super::clause::{Circumstance, Clause, Remedy};
 use super::kind::VerdictKind;
 use super::timeline::Period;
 use super::whereabouts::Overdue;
-use crate::limits::rules::MIN_MESSAGES_FOR_VERDICT;
 use wirelap_events::{Comm, Delivery, Nanos, Segment, TaskId, TraceDetail};
+use wirelap_limits::rules::MIN_MESSAGES_FOR_VERDICT;
 
 /// Why a row's messages took as long as they did.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,12 +5,12 @@ use super::culprits::Culprits;
 use super::kind::VerdictKind;
 use super::loss_counts::Losses;
 use super::timeline::Timeline;
-use crate::limits::rules::NEARLY_ALL;
-use crate::stats::Distribution;
 use wirelap_events::{
     CgroupId, Circumstances, DropCause, Holder, Nanos, OffCpuReason, Pid, Recovery, Saturate,
     Segment, SleepCall, TaskId,
 };
+use wirelap_figures::Distribution;
+use wirelap_limits::rules::NEARLY_ALL;
 
 /// A kind of cause on a leg, at one process.
 #[derive(Clone, Debug)]

@@ -3,10 +3,10 @@
 use super::breakdown::Breakdown;
 use super::explanation::Cause;
 use super::kind::VerdictKind;
-use crate::limits::causes::NOTICEABLE_TIME;
-use crate::limits::rules::{MIN_MESSAGES_FOR_VERDICT, TYPICAL_RENEWAL};
 use arrayvec::ArrayVec;
 use wirelap_events::{MAX_LEGS, Nanos, Pid, Segment};
+use wirelap_limits::causes::NOTICEABLE_TIME;
+use wirelap_limits::rules::{MIN_MESSAGES_FOR_VERDICT, TYPICAL_RENEWAL};
 
 const KINDS: usize = VerdictKind::ALL.len();
 

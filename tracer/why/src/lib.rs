@@ -1,11 +1,18 @@
-//! Why a row's messages took as long as they did.
+//! Why a row's messages took as long as they did, and who has not got them.
 //!
 //! ```text
 //! Delivery ──blame──▶ parts: (leg, segment, cause, time, who had the CPU)
 //!                       ├─▶ breakdown: sums by latency, so that median and tail can be told apart
 //!                       └─▶ findings: how often, how long, an example
 //! counts of losses ─────────▶ evidence ──rules──▶ verdicts, tails, the worst messages
+//! lag: who is behind, who missed something ──┘
 //! ```
+//!
+//! A verdict is a module of its name in `verdicts`, with a line in the registry there ([`for_each_verdict`]). Every time and share that
+//! decides is in `wirelap_limits`.
+
+// What comes from a file or a packet may be any number.
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
 
 mod absences;
 mod against;
@@ -25,6 +32,7 @@ mod gone;
 mod holders;
 mod judge;
 mod kind;
+mod lag;
 mod loss_counts;
 mod not_got;
 mod numbers;
@@ -53,6 +61,10 @@ pub use explanation::{
 pub use gone::ServerGone;
 pub use judge::DelayCause;
 pub use kind::VerdictKind;
+pub use lag::{
+    GapCount, Lag, LagHolder, LagTable, Pair, PairKey, Shortfall, Shortfalls, SlowSubscriber,
+    SlowSubscribers, Subscriber, TakesAll, TopicKey,
+};
 pub use loss_counts::{Departure, Losses, WorkloadCounts};
 pub use not_got::{MissedBy, MostLeft};
 pub use numbers::{Missing, Numbers};

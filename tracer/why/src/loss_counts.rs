@@ -2,9 +2,9 @@
 
 use super::not_got::{MostLeft, NotGot};
 use super::numbers::Missing;
-use crate::flow::{ClosedBy, ClosedConnection};
-use crate::limits::rules::{TOLERATED_GAPS, TOLERATED_LOSS};
 use wirelap_events::{DropCause, Pid, Saturate, Total};
+use wirelap_flow::{ClosedBy, ClosedConnection};
+use wirelap_limits::rules::{TOLERATED_GAPS, TOLERATED_LOSS};
 
 /// Why somebody who had got a topic's messages gets no more of them. The order is that of what is said where there are several reasons: the
 /// last counts.
@@ -147,7 +147,7 @@ impl Losses {
     }
 
     /// So many messages came when their reader had left in this way.
-    pub(crate) fn abandon(&mut self, messages: u64, closed: ClosedConnection) {
+    pub fn abandon(&mut self, messages: u64, closed: ClosedConnection) {
         if messages > 0 {
             self.abandoned.grow(messages);
             self.left_by = closed.pid.or(self.left_by);
@@ -157,7 +157,7 @@ impl Losses {
     }
 
     /// A reader began so many records behind the last one that others were sent.
-    pub(crate) fn pass_over(&mut self, records: [u64; 2], by: Option<Pid>) {
+    pub fn pass_over(&mut self, records: [u64; 2], by: Option<Pid>) {
         let known = self.passed_over.iter_mut().zip(records);
         known.for_each(|(sum, more)| sum.grow(more));
         if records != [0; 2] {

@@ -1,8 +1,8 @@
 //! Messages that subscribers have not got, and will not get as far as is known.
 
-use crate::flow::{ClosedBy, ClosedConnection};
 use crate::lag::{GapCount, Lag};
 use wirelap_events::{Nanos, Pid, Saturate};
+use wirelap_flow::{ClosedBy, ClosedConnection};
 
 /// Messages that subscribers have not got for one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use wirelap_protocols::{Protocol, by_name};
 
 impl Why {
     /// Takes in what is open at `now`, and names who holds it up.
-    pub(crate) fn hold_up(&mut self, open: Vec<Overdue>, setting: &Setting, now: Nanos) {
+    pub fn hold_up(&mut self, open: Vec<Overdue>, setting: &Setting, now: Nanos) {
         // What a broker has for a reader that does not read is not the broker's doing.
         let reader_is_it = open.iter().any(|one| one.place == Whereabouts::ReaderQueue);
         let told = open.iter().filter(|one| !reader_is_it || one.place != Whereabouts::Broker);

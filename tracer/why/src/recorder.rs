@@ -12,14 +12,14 @@ use super::kind::VerdictKind;
 use super::sums::Upkeep;
 use super::verdicts::start_up;
 use super::weigh::hit_cell;
-use crate::limits::causes::NOTICEABLE_TIME;
-use crate::limits::kinds::UNEXPLAINED;
+use wirelap_limits::causes::NOTICEABLE_TIME;
+use wirelap_limits::kinds::UNEXPLAINED;
 
-use crate::stats::ended_at;
 use wirelap_events::{
     CgroupId, Circumstances, Delivery, Nanos, OffCpu, OffCpuReason, Pid, Saturate, Segment,
     SleepCall, Stage,
 };
+use wirelap_figures::ended_at;
 
 /// Puts the parts of one message where they belong.
 struct Recorder<'a> {
@@ -230,7 +230,7 @@ fn is_senders(definition: &Definition, segment: Segment, seen: &Circumstances) -
 impl Evidence {
     /// Takes in a message that was matched from first send to last read. Returns what held it up more than those
     /// before it.
-    pub(crate) fn delivery(
+    pub fn delivery(
         &mut self,
         delivery: &Delivery,
         one_way: Nanos,

@@ -13,9 +13,9 @@ use super::finding::Finding;
 use super::gathered::Gathered;
 use super::kind::VerdictKind;
 use super::weigh::{Cost, Measured, ratio};
-use crate::limits::TimeLimits;
-use crate::limits::rules::{CROWD, LONGEST_EVENT, MIN_MESSAGES_FOR_VERDICT, MINOR_PROCESS};
 use wirelap_events::{DropCause, MAX_LEGS, Total};
+use wirelap_limits::TimeLimits;
+use wirelap_limits::rules::{CROWD, LONGEST_EVENT, MIN_MESSAGES_FOR_VERDICT, MINOR_PROCESS};
 
 /// A kind of cause on a leg.
 struct KindOnLeg<'a> {

@@ -1,8 +1,8 @@
 //! The surroundings of a row.
 
-use crate::threads::{CpuTime, QuotaSeen};
 use rustc_hash::{FxHashMap, FxHashSet};
 use wirelap_events::{CgroupId, Comm, Nanos, Pid, TaskId, Tid};
+use wirelap_flow::{CpuTime, QuotaSeen};
 
 /// The surroundings of a row.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,9 +3,9 @@
 use super::breakdown::Breakdown;
 use super::explanation::{Tail, TailRow, TypicalRow, leg_number};
 use super::sums::Sums;
-use crate::limits::rules::{MIN_MESSAGES_IN_TAIL, TAILS};
 use std::collections::BTreeMap;
 use wirelap_events::{Nanos, Segment};
+use wirelap_limits::rules::{MIN_MESSAGES_IN_TAIL, TAILS};
 
 /// The time of the mean message near the median by leg and segment; empty without messages.
 pub fn typical(breakdown: &Breakdown) -> Vec<TypicalRow> {

@@ -2,8 +2,8 @@
 
 use super::breakdown::Breakdown;
 use super::explanation::{TimeSpent, TimeSpentRow, leg_number};
-use crate::limits::rules::{MIN_MESSAGES_IN_TAIL, SLOWEST_PART};
 use wirelap_events::Segment;
+use wirelap_limits::rules::{MIN_MESSAGES_IN_TAIL, SLOWEST_PART};
 
 /// The time of all messages, those near the median and the slowest 1 %, by leg, segment and cause.
 pub fn time_spent(breakdown: &Breakdown) -> TimeSpent {
@@ -30,9 +30,9 @@ pub fn time_spent(breakdown: &Breakdown) -> TimeSpent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::why::breakdown::Cell;
-    use crate::why::explanation::Cause;
-    use crate::why::kind::VerdictKind;
+    use crate::breakdown::Cell;
+    use crate::explanation::Cause;
+    use crate::kind::VerdictKind;
     use wirelap_events::Nanos;
 
     #[test]

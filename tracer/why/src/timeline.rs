@@ -2,9 +2,9 @@
 //!
 //! Windows are a second long at first. When there are too many of them, every two become one of twice the length.
 
-use crate::limits::rules::SHORTEST_WINDOW;
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Saturate};
+use wirelap_limits::rules::SHORTEST_WINDOW;
 
 /// Windows that are kept.
 const WINDOWS: usize = 64;

@@ -7,12 +7,12 @@ use super::breakdown::{Breakdown, Cell};
 use super::explanation::{Cause, Severity, Verdict};
 use super::kind::VerdictKind;
 use super::sums::{Excess, Sums};
-use crate::limits::kinds::UNEXPLAINED;
-use crate::limits::rules::{
+use wirelap_events::{Nanos, Segment};
+use wirelap_limits::kinds::UNEXPLAINED;
+use wirelap_limits::rules::{
     MIN_MESSAGES_IN_TAIL, MIN_SLOW_MESSAGES, SLOW_BEYOND_CHANCE, SLOWEST_PART,
 };
-use crate::limits::{LeastCost, TimeLimits};
-use wirelap_events::{Nanos, Segment};
+use wirelap_limits::{LeastCost, TimeLimits};
 
 /// The typical message of a row, and the slow ones.
 pub struct Measured<'a> {

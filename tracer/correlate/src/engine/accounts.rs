@@ -1,22 +1,19 @@
 //! Sums of the rows, and of events that belong to no row.
 
 use super::totals::Totals;
-use crate::breakdown::{
-    BreakdownQuery, BreakdownTable, ClientNames, Dimension, MessageEnd, Owner, ReaderGroup,
-};
-use crate::bytes::{
-    EndedUnknown, Ledger, Overhead, ProbeConnections, Unknown, UnknownKey, UnknownTraffic,
-};
-use crate::config::Label;
-use crate::flow::Conversation;
-use crate::ids::{Direction, FlowEnds};
 use crate::join::GivenUp;
-use crate::lag::{LagTable, Shortfalls};
 use crate::rows::{Row, Rows};
-use crate::stats::Pauses;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::net::SocketAddr;
 use wirelap_events::{GroupId, Nanos, NetNs, Pid, Saturate, TopicId, Total, Wake};
+use wirelap_figures::{
+    BreakdownQuery, BreakdownTable, ClientNames, Dimension, MessageEnd, Owner, Pauses, ReaderGroup,
+};
+use wirelap_flow::{
+    Conversation, Direction, EndedUnknown, FlowEnds, Label, Ledger, Overhead, ProbeConnections,
+    Unknown, UnknownKey, UnknownTraffic,
+};
+use wirelap_why::{LagTable, Shortfalls};
 
 /// The shortest wait of which it is counted for its row who had the CPU.
 const WAITED: Nanos = Nanos::from_micros(20);

@@ -11,11 +11,10 @@ use super::coverage::Coverage;
 use super::deliveries::{Context, Deliveries};
 use super::host::HostState;
 use super::sink::DeliverySink;
-use crate::config::Config;
-use crate::ids::Direction;
-use crate::why::Overdue;
 use std::sync::Arc;
 use wirelap_events::{Body, Cpu, Event, GroupId, Nanos, SocketId, TraceDetail, Wake};
+use wirelap_flow::{Config, Direction};
+use wirelap_why::Overdue;
 
 /// Between two ticks of [`Correlator::take`].
 const TICK: Nanos = Nanos::from_millis(5);

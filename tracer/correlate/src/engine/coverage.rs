@@ -1,8 +1,8 @@
 //! The coverage of the time that is looked at: since when there are reports, and which are missing.
 
-use crate::limits::rates::LONGEST_WAY_OVER_PAUSE;
-use crate::stats::Pauses;
 use wirelap_events::{LossCause, LostEvents, Nanos, Probe, Saturate, Total};
+use wirelap_figures::Pauses;
+use wirelap_limits::rates::LONGEST_WAY_OVER_PAUSE;
 
 /// Since when events are reported, and what of them is missing: lost, or left out on purpose.
 #[derive(Debug, Default)]

@@ -1,8 +1,8 @@
 //! The state of this host: its threads, its processes, where they run, and their CPU quotas.
 
 use crate::containers::Places;
-use crate::threads::{ProcessStates, Processes, Quotas, Schedules, Threads};
 use wirelap_events::{Cpu, Nanos, Quota, ThreadState, Wake};
+use wirelap_flow::{ProcessStates, Processes, Quotas, Schedules, Threads};
 
 /// The threads and processes that touch traced sockets.
 #[derive(Debug)]

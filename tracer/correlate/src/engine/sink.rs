@@ -1,9 +1,9 @@
 //! The taker of deliveries.
 
 use crate::view::Snapshot;
-use crate::why::DelayCause;
 use std::sync::Arc;
 use wirelap_events::{Delivery, GroupId, TopicId};
+use wirelap_why::DelayCause;
 
 /// Takes deliveries as they become complete.
 pub trait DeliverySink {

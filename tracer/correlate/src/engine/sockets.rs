@@ -1,13 +1,11 @@
 //! Sockets and the processes that own them.
 
 use super::coverage::Reported;
-use crate::ids::Direction;
-use crate::marks::Sending;
-use crate::threads::Chain;
 use arrayvec::ArrayVec;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use wirelap_events::{Comm, Nanos, NetNs, Pid, Saturate, Socket, SocketId, TaskId, Tid, Transport};
+use wirelap_flow::{Chain, Direction, Sending};
 
 /// Datagrams that are remembered as sent or received by one socket, to be joined with its calls.
 const DATAGRAMS: usize = 4096;

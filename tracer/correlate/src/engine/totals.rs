@@ -1,7 +1,7 @@
 //! Counters over everything.
 
-use crate::flow::Hidden;
 use wirelap_events::{Body, Probe, Saturate};
+use wirelap_flow::Hidden;
 
 /// Counters over everything.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,8 +1,8 @@
 //! Readers that are sent each message at several addresses.
 
-use crate::ids::Direction;
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
+use wirelap_flow::Direction;
 
 /// Pairs of a sender and a reader that are remembered; beyond, all are forgotten and begin anew.
 const MAX_PAIRS: usize = 16_384;

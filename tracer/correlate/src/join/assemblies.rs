@@ -14,13 +14,11 @@ use super::assembly::{Assembly, Carrier, Taker};
 use super::order::DeliveryOrder;
 use super::sent::Sent;
 use super::source_time::kept_since;
-use crate::ids::{AssemblyId, Direction, LegKey};
-use crate::marks::Sending;
-use crate::threads::Threads;
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::collections::VecDeque;
 use wirelap_events::{GlobalKey, Nanos, Saturate, SocketId};
+use wirelap_flow::{AssemblyId, Direction, LegKey, Sending, Threads};
 use wirelap_protocols::Fragments;
 
 /// Messages in fragments that are followed at once; beyond, the one that has begun first is given up.

@@ -1,7 +1,7 @@
 //! A message in fragments, and what each of its readers has of it.
 
-use crate::ids::{Direction, LegKey};
 use wirelap_events::{GlobalKey, Nanos, Pid, Saturate, SocketId, Total};
+use wirelap_flow::{Direction, LegKey};
 use wirelap_protocols::Fragments;
 
 /// The most fragments of a message that are kept track of.

@@ -1,11 +1,11 @@
 //! A leg in little room: encoded, without what is the same for all legs of its flow.
 
-use crate::ids::FlowEnds;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use wirelap_events::{
     Circumstances, FlowRange, Leg, Nanos, Saturate, SocketId, Stage, StageTimes, TaskId,
 };
+use wirelap_flow::FlowEnds;
 
 /// Room for every leg. A leg that needed more would be kept whole.
 const MOST_BYTES: usize = 2048;
@@ -175,12 +175,12 @@ impl Writer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::Node;
     use wirelap_events::{
         AckRoundTrip, ByteRange, Comm, Cpu, Credit, DropCause, EarlierBytes, FanOut, FlowId,
         FlowKey, Heard, Holder, Hop, LinkQueue, MAX_HOPS, MissingBytes, NetNs, OffCpuReason,
         Offset, Pid, Receipt, Recovery, Release, RequestLimits, SleepCall, Tid, Transport, TxState,
     };
+    use wirelap_flow::Node;
 
     fn ends(port: u16) -> FlowEnds {
         let addr = std::net::SocketAddr::from(([127, 0, 0, 1], port));

@@ -5,11 +5,11 @@
 //! Of an MQTT connection whose version is not known, a zero before the payload may be a part of it. Such a message is found
 //! by its content on the connections that tell.
 
-use crate::flow::{Content, Identity};
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use wirelap_events::Saturate;
+use wirelap_flow::{Content, Identity};
 
 /// Identities of one content that are told apart; with more, the content does not tell which it is.
 const KEPT: usize = 4;

@@ -2,13 +2,13 @@
 
 use super::new_leg::Toward;
 use super::open::LegState;
-use crate::ids::Node;
-use crate::limits::deliveries::{
-    MAX_PROXY_MISTAKES, MIN_RELAYED_BY_PROXY, RELAYED_FOR_EACH_MISTAKE,
-};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::net::SocketAddr;
 use wirelap_events::{Nanos, NetNs, Pid, Saturate};
+use wirelap_flow::Node;
+use wirelap_limits::deliveries::{
+    MAX_PROXY_MISTAKES, MIN_RELAYED_BY_PROXY, RELAYED_FOR_EACH_MISTAKE,
+};
 
 /// Processes that are known to forward.
 const FORWARDERS: usize = 65_536;

@@ -1,11 +1,10 @@
 //! Finds messages by identity.
 
-use crate::flow::Identity;
-use crate::ids::Way;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 use std::collections::vec_deque::Iter;
+use wirelap_flow::{Identity, Way};
 
 /// A message: its serial number, by which those of a line are in order, and its place.
 pub type Listed = (u64, usize);

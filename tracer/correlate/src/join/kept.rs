@@ -4,11 +4,10 @@
 //! known, as in a capture, is kept in a few words meanwhile, so that tens of thousands of them fit into the CPU's caches.
 
 use super::compact::{CompactLeg, SeenStages};
-use crate::ids::FlowEnds;
-use crate::marks::{PacketTimes, begin_and_end};
 use wirelap_events::{
     Circumstances, FlowKey, FlowRange, Heard, Leg, Nanos, Stage, StageTimes, TaskId,
 };
+use wirelap_flow::{FlowEnds, PacketTimes, begin_and_end};
 
 /// Stages of a leg of which only packets are known: it began, left, came in, and ends with that.
 const STAGES: usize = 4;
@@ -187,10 +186,10 @@ impl KeptLeg {
 mod tests {
     use super::super::leg::nothing;
     use super::*;
-    use crate::ids::Node;
     use wirelap_events::{
         ByteRange, FlowId, FlowKey, Hop, NetNs, Offset, SocketId, Transport, TxState,
     };
+    use wirelap_flow::Node;
 
     fn ends() -> FlowEnds {
         let addr = "127.0.0.1:1".parse().unwrap();

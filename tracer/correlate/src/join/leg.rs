@@ -1,10 +1,9 @@
 //! From what the hooks saw to one leg whose times run forward.
 
-use crate::marks::Path;
-use crate::threads::set_off;
 use wirelap_events::{
     Circumstances, FlowKey, FlowRange, Hop, Leg, Nanos, Saturate, SocketId, Stage, StageTimes,
 };
+use wirelap_flow::{Path, set_off};
 
 /// A leg, which is large, in the place of a `spare` one if there is one, and how many stages had to be left out because their times contradicted the others.
 pub fn build(
@@ -134,8 +133,8 @@ fn cut_after(leg: &mut Leg, limit: Nanos) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::marks::ReadBy;
     use wirelap_events::{Hop, NetNs, Segment, TaskId, Transport};
+    use wirelap_flow::ReadBy;
 
     fn leg(path: &Path<'_>) -> (Box<Leg>, u64) {
         let any = "127.0.0.1:1".parse().unwrap();

@@ -25,11 +25,11 @@ use super::proxied::ProxiedDirections;
 use super::stored::StoredMessages;
 use super::translations::Translations;
 use super::turn::Turn;
-use crate::ids::{Direction, FlowEnds, LegKey, Node};
 use slab::Slab;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wirelap_events::{GroupId, Leg, MessageId, Nanos, Pid, Release, Saturate, Stamp};
+use wirelap_flow::{Direction, FlowEnds, LegKey, Node};
 use wirelap_protocols::MessageRouting;
 
 /// The most boxes of legs that are kept for others.

@@ -35,7 +35,7 @@ pub use assembly::{Assembly, Carrier, Last, Taker};
 pub use forwarders::Receiver;
 pub use messages::{LONGEST_WAY, Messages};
 pub use new_leg::{
-    Joined, LegReader, MessageFacts, NamedClient, NewLeg, Permissions, Presence, TakesAll, Toward,
+    Joined, LegReader, MessageFacts, NamedClient, NewLeg, Permissions, Presence, Toward,
 };
 pub use open::{GivenUp, Leftover, LegState, Message};
 pub use turn::Habit;

@@ -1,10 +1,9 @@
 //! A leg as it is found on a flow, and what it turns out to be.
 
-use crate::breakdown::ReaderGroup;
-use crate::flow::{Content, Identity};
-use crate::ids::{Direction, FlowEnds, Way};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, GroupId, Nanos, Release, Stamp, TopicId, Transport};
+use wirelap_figures::ReaderGroup;
+use wirelap_flow::{Content, Direction, FlowEnds, Identity, Way};
 use wirelap_protocols::{LogPlace, MessageRouting};
 
 /// The part of the receiver of a leg in a conversation whose messages go through servers.
@@ -36,15 +35,6 @@ pub struct Presence {
     pub has_returned: bool,
     /// True if it took the place of another member of its group.
     pub is_handed_over: bool,
-}
-
-/// True if the receiver of a message gets every message of its topic, as far as is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TakesAll {
-    No,
-    /// The reader got few messages, or none, and each of them.
-    Perhaps,
-    Yes,
 }
 
 /// A client whose name no other client of its server has.

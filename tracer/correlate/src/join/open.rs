@@ -3,12 +3,12 @@
 use super::kept::{KeptLeg, PacketLeg};
 use super::leg::nothing;
 use super::new_leg::{LegReader, MessageFacts, NewLeg, Permissions, Presence};
-use crate::ids::{Direction, FlowEnds, LegKey, Node, Way};
 use std::sync::Arc;
 use wirelap_events::{
     ByteRange, FlowKey, FlowRange, GroupId, Leg, MessageId, Nanos, Offset, Release, Saturate,
     TopicId, Transport,
 };
+use wirelap_flow::{Direction, FlowEnds, LegKey, Node, Way};
 use wirelap_protocols::LogPlace;
 
 /// A place in the table of legs, or none. It takes four bytes: there are many legs, and each refers to several others.

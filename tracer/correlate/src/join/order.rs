@@ -5,11 +5,11 @@
 
 use super::assembly::{Assembly, Taker};
 use super::source_time::ClaimHistory;
-use crate::ids::AssemblyId;
-use crate::limits::deliveries::SILENT_READER;
 use slab::Slab;
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Pid, SocketId};
+use wirelap_flow::AssemblyId;
+use wirelap_limits::deliveries::SILENT_READER;
 
 /// Readers of one direction that are remembered; a multicast group rarely has more on one host.
 const MAX_TAKERS: usize = 64;

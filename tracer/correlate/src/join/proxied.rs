@@ -1,9 +1,9 @@
 //! Connections of proxies that belong together: what comes on one of them goes on in the other, byte for byte and in the same order.
 
-use crate::ids::Direction;
-use crate::limits::deliveries::MAX_UNSEEN_BY_PROXY;
 use rustc_hash::FxHashMap;
 use wirelap_events::Offset;
+use wirelap_flow::Direction;
+use wirelap_limits::deliveries::MAX_UNSEEN_BY_PROXY;
 
 /// Directions in which proxies send that are told apart; beyond, all are forgotten and found out again.
 const MAX_DIRECTIONS: usize = 16_384;

@@ -11,8 +11,8 @@
 //! is compared with what the sending thread did. It was on its way between both moments, or went to sleep after
 //! the first; one that slept *at* the claimed moment cannot have made it.
 
-use crate::threads::Threads;
 use wirelap_events::{Nanos, Tid};
+use wirelap_flow::Threads;
 
 /// The credibility of one sender's claims, by the threads that send what it claims.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! Servers that have several addresses, or other topics for what they hand on, as messages show that go in at one and out at another.
 
 use super::forwarders::Receiver;
-use crate::ids::{Direction, Node};
-use crate::limits::deliveries::{MIN_CROSSED, MIN_RENAMED};
 use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
 use wirelap_events::{NetNs, Saturate};
+use wirelap_flow::{Direction, Node};
+use wirelap_limits::deliveries::{MIN_CROSSED, MIN_RENAMED};
 
 /// Pairs of addresses that are known to be one server's.
 const MOST_PAIRS: usize = 64;

@@ -1,7 +1,7 @@
 //! Facts that decide which of several messages of equal content a server has sent.
 
-use crate::limits::deliveries::USUAL_DWELL_SLACK;
 use wirelap_events::Nanos;
+use wirelap_limits::deliveries::USUAL_DWELL_SLACK;
 
 /// The way in which a server handed on the messages of a topic to one of its readers so far.
 #[derive(Clone, Copy, Debug)]

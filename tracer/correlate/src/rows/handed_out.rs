@@ -1,9 +1,9 @@
 //! The figures that a delivery adds to its row.
 
 use super::row::Row;
-use crate::stats::{Pauses, read_at};
-use crate::why::{DelayCause, Upkeep};
 use wirelap_events::{Delivery, Nanos, Saturate};
+use wirelap_figures::{Pauses, read_at};
+use wirelap_why::{DelayCause, Upkeep};
 
 impl Row {
     /// A delivery was read at `read`, in the window with this start if in any, and handed out at `now`.

@@ -3,8 +3,8 @@
 use super::own_pauses::OwnPauses;
 use super::row::Row;
 use super::table::Rows;
-use crate::stats::Pauses;
 use wirelap_events::{GroupId, Nanos};
+use wirelap_figures::Pauses;
 
 impl Rows {
     /// True if any row is muted.

@@ -1,7 +1,7 @@
 //! The pauses of a row that is or was muted.
 
-use crate::stats::Pauses;
 use wirelap_events::Nanos;
+use wirelap_figures::Pauses;
 
 /// The pauses of a row that is or was muted: those of the observation, and the times in which it was muted.
 #[derive(Clone, Debug)]

@@ -4,13 +4,13 @@ use super::counts::Counts;
 use super::implementation::Implementation;
 use super::own_pauses::OwnPauses;
 use super::topic_readers::TopicReaders;
-use crate::bytes::{Holes, Overhead};
-use crate::limits::deliveries::{UPKEEP_COMPARISON, UPKEEP_MEMORY};
-use crate::stats::{Partial, Pauses, Ring, RowStats, UncertainCounts};
-use crate::why::{Evidence, Numbers, Upkeep};
 use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
 use wirelap_events::{Leg, Nanos, NetNs, Pid, Saturate};
+use wirelap_figures::{Partial, Pauses, Ring, RowStats, UncertainCounts};
+use wirelap_flow::{Holes, Overhead};
+use wirelap_limits::deliveries::{UPKEEP_COMPARISON, UPKEEP_MEMORY};
+use wirelap_why::{Evidence, Numbers, Upkeep};
 
 /// Processes that are listed in a row.
 pub const PROCESSES: usize = 256;
@@ -152,7 +152,7 @@ impl Row {
             is_brokered: false,
             counts: Counts::default(),
             warmed_up: 0,
-            stats: RowStats::new(),
+            stats: RowStats::default(),
             past: PastBytes::default(),
             roles: FxHashMap::default(),
             uncertain: UncertainCounts::default(),
@@ -203,7 +203,7 @@ impl Row {
 
     /// Returns the sums of messages that this host shows in part, which are made if there are none.
     pub fn partial_mut(&mut self) -> &mut Partial {
-        self.partial.figures.get_or_insert_with(|| Box::new(Partial::new()))
+        self.partial.figures.get_or_insert_default()
     }
 
     /// There was a keep-alive, or discovery.

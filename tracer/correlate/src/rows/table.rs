@@ -2,12 +2,11 @@
 
 use super::deferred::DeferredFigures;
 use super::row::Row;
-use crate::config::Label;
-use crate::ids::{normal, scope_of};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use std::net::SocketAddr;
 use wirelap_events::{FlowKey, GroupId, Nanos, NetNs, Pid, Saturate, TopicId, Transport};
+use wirelap_flow::{Label, normal, scope_of};
 use wirelap_protocols::{MessageRouting, Protocol};
 
 /// The key that makes conversations one row.

@@ -5,10 +5,10 @@
 //! who does cannot be seen or be read, or not in the same words. It was lost if somebody got a message of the same topic
 //! that was sent before it, and, on the same connection, one that was sent after it.
 
-use crate::ids::Direction;
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use wirelap_events::{Nanos, Pid};
+use wirelap_flow::Direction;
 
 /// Topics that are told apart in a row; of more, no message is said to be lost.
 const TOPICS: usize = 4096;

@@ -21,9 +21,9 @@ impl Group {
 mod tests {
     use super::super::snapshot::Process;
     use super::*;
-    use crate::stats::HistoryPoint;
-    use crate::why::{Severity, Verdict, VerdictKind, Why};
     use wirelap_events::{Comm, Nanos, Pid, TaskId, Tid};
+    use wirelap_figures::HistoryPoint;
+    use wirelap_why::{Severity, Verdict, VerdictKind, Why};
 
     #[test]
     fn who_works_for_a_burst_now_and_then_is_busy_when_its_messages_come() {

@@ -1,7 +1,7 @@
 //! Notes for the user beside the figures, as codes with their numbers. `wirelap-report` has the words.
 
-use crate::tls_keys::TlsCounts;
 use wirelap_events::{Nanos, TraceDetail};
+use wirelap_flow::TlsCounts;
 
 /// A note for the user beside the figures of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,26 +1,26 @@
 //! The immutable picture that the terminal, the JSON and the HTML are all drawn from.
 
 pub use super::notes::{GroupNote, Muted, SnapshotNote};
-pub use crate::breakdown::{Breakdown, BreakdownRow, Dimension, MutedExtent, RowFigure};
-pub use crate::bytes::{
-    Detail, Framed, Holes, Operation, OperationCost, Overhead, Part, Parts, Unknown,
-    UnknownTraffic, Unseen,
-};
 pub use crate::containers::{Container, ContainerKind, NetworkNamespace, Place, Pod};
-pub use crate::lag::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};
-pub use crate::ros::{Ros, RosEndpoint, RosNode, RosRole};
 pub use crate::rows::Counts;
-pub use crate::stats::{
+use std::net::SocketAddr;
+use wirelap_events::{EventLosses, GroupId, Nanos, Pid, Probe, Total, TraceDetail};
+pub use wirelap_figures::{Breakdown, BreakdownRow, Dimension, MutedExtent, RowFigure};
+pub use wirelap_figures::{
     HISTORY_SECONDS, HistoryPoint, PartialFigures, PartialView, Rate, RateSums, SegmentStat,
     Summary, UncertainCounts,
 };
-pub use crate::threads::Scheduling;
-pub use crate::why::{
+pub use wirelap_flow::Scheduling;
+pub use wirelap_flow::{
+    Detail, Framed, Holes, Operation, OperationCost, Overhead, Part, Parts, Unknown,
+    UnknownTraffic, Unseen,
+};
+pub use wirelap_flow::{Ros, RosEndpoint, RosNode, RosRole};
+pub use wirelap_why::{
     Cause, Culprit, HolderShare, Overdue, Period, Severity, Tail, TailRow, TypicalRow, Verdict,
     VerdictKind, Whereabouts, Why, WorstMessage,
 };
-use std::net::SocketAddr;
-use wirelap_events::{EventLosses, GroupId, Nanos, Pid, Probe, Total, TraceDetail};
+pub use wirelap_why::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};
 
 /// Everything known at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -28,15 +28,20 @@ pub enum ReaderGroup {
     Unknown,
     /// In none.
     None,
+    /// In the group of this name.
     Named(TopicId),
 }
 
 /// One thing that an end of a conversation says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Introduction {
-    /// The client's name; `None` if that is not known any more. `reads_elsewhere` tells that it names its group on other
-    /// connections, too, than those on which it reads.
-    Client { name: Option<TopicId>, reads_elsewhere: bool },
+    /// The client's name.
+    Client {
+        /// `None` if it is not known any more.
+        name: Option<TopicId>,
+        /// True if it names its group on other connections, too, than those on which it reads.
+        reads_elsewhere: bool,
+    },
     /// The group that it is a member of.
     Member(TopicId),
 }
@@ -44,6 +49,7 @@ pub enum Introduction {
 /// The process or address that has a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Owner {
+    /// A process on this host.
     Process(Pid),
     /// An address whose process is on another host, or not known.
     Address(IpAddr),

@@ -42,11 +42,17 @@ pub struct MessageEnd {
 /// The sums of one row.
 #[derive(Clone, Debug, Default)]
 pub struct RowFigures {
+    /// Messages sent.
     pub sent: u64,
+    /// Messages delivered, followed or not.
     pub delivered: u64,
+    /// Deliveries that were followed from end to end.
     pub matched: u64,
+    /// Bytes of payload of what was delivered.
     pub payload_bytes: u64,
+    /// One-way delays of what was followed.
     pub one_way: BoundedBins,
+    /// The rows of the comparison that its messages are of.
     pub parents: Parents,
 }
 
@@ -57,6 +63,7 @@ impl RowFigures {
         self.sent.saturating_add(self.delivered)
     }
 
+    /// Adds those of another row.
     pub fn merge(&mut self, other: &RowFigures) {
         self.sent.grow(other.sent);
         self.delivered.grow(other.delivered);
@@ -70,14 +77,17 @@ impl RowFigures {
 /// The rows.
 #[derive(Debug)]
 pub struct BreakdownTable {
+    /// The dimensions by which rows are told apart.
     pub by: ArrayVec<Dimension, MAX_NESTED>,
     /// Since when messages are counted; `None` if that is since the observation began.
     pub since: Option<Nanos>,
+    /// The rows, by the numbers of their names.
     pub rows: FxHashMap<DimensionNumbers, RowFigures>,
     /// Rows that there was no room for.
     pub rest: RowFigures,
     /// Number of times that a row went into the rest.
     pub evicted: u64,
+    /// The hosts, by their number.
     pub hosts: Vec<IpAddr>,
     host_ids: FxHashMap<IpAddr, u64>,
     /// The addresses of connections that are rows.

@@ -32,8 +32,8 @@ pub struct DeliveryRates {
     slot: u64,
 }
 
-impl DeliveryRates {
-    pub fn new() -> DeliveryRates {
+impl Default for DeliveryRates {
+    fn default() -> DeliveryRates {
         DeliveryRates {
             points: VecDeque::new(),
             second: None,
@@ -43,7 +43,10 @@ impl DeliveryRates {
             slot: 0,
         }
     }
+}
 
+impl DeliveryRates {
+    /// Counts a delivery, and its delay if it was followed.
     pub fn add(&mut self, now: Nanos, payload_bytes: u64, one_way: Option<Nanos>) {
         self.roll(now);
         self.delivered.grow(1);
@@ -157,7 +160,7 @@ mod tests {
 
     #[test]
     fn seconds_without_deliveries_are_points_too() {
-        let mut history = DeliveryRates::new();
+        let mut history = DeliveryRates::default();
         for ms in [0, 500, 3_200] {
             history.add(Nanos::from_millis(10_000 + ms), 8, Some(Nanos(70)));
         }
@@ -173,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_present_rate_forgets() {
-        let mut history = DeliveryRates::new();
+        let mut history = DeliveryRates::default();
         (0..1_000).for_each(|i| history.add(Nanos::from_millis(5_000 + i), 100, None));
         let rate_now = |ms| {
             let rate = history.rate_now(Nanos::from_millis(ms), |_| true);
@@ -188,7 +191,7 @@ mod tests {
 
     #[test]
     fn where_a_part_of_the_time_is_traced_seconds_are_those_of_the_windows() {
-        let mut history = DeliveryRates::new();
+        let mut history = DeliveryRates::default();
         // A message each millisecond, of which those of a tenth of each second are seen, and of the third second none.
         let seen = (0..5_000).filter(|ms| ms % 1_000 < 100 && ms / 1_000 != 2);
         seen.for_each(|ms| history.add(Nanos::from_millis(ms), 100, Some(Nanos(70))));

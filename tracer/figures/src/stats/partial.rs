@@ -79,8 +79,8 @@ pub struct PartialFigures {
     pub sched_gap: Summary,
 }
 
-impl Partial {
-    pub fn new() -> Partial {
+impl Default for Partial {
+    fn default() -> Partial {
         Partial {
             counts: [0; PartialView::ALL.len()],
             ingress: Distribution::new(3),
@@ -89,11 +89,13 @@ impl Partial {
             acknowledged: Distribution::new(3),
             delayed: Distribution::new(3),
             unacknowledged: 0,
-            requests: Requests::new(),
-            here: RowStats::new(),
+            requests: Requests::default(),
+            here: RowStats::default(),
         }
     }
+}
 
+impl Partial {
     /// Adds what another row has, which has turned out to be the same.
     pub fn merge(&mut self, other: Partial) {
         self.counts.iter_mut().zip(other.counts).for_each(|(sum, count)| sum.grow(count));
@@ -161,6 +163,7 @@ impl Partial {
         self.counts.iter().total()
     }
 
+    /// The figures, as a snapshot has them.
     pub fn figures(&self) -> PartialFigures {
         PartialFigures {
             by_broker: self.count(PartialView::Broker),

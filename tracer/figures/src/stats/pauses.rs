@@ -3,9 +3,9 @@
 use super::figures::HISTORY_SECONDS;
 use super::seconds::TracedSeconds;
 use super::windows::TracedWindows;
-use crate::limits::rates::LONGEST_WAY_OVER_PAUSE;
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Total};
+use wirelap_limits::rates::LONGEST_WAY_OVER_PAUSE;
 
 /// Pauses that ended longer ago are only added up.
 const REMEMBERED: Nanos = Nanos::from_millis((HISTORY_SECONDS as u64 + 2) * 1_000);

@@ -29,8 +29,8 @@ pub struct RequestFigures {
     pub unanswered: u64,
 }
 
-impl Requests {
-    pub fn new() -> Requests {
+impl Default for Requests {
+    fn default() -> Requests {
         Requests {
             round_trip: Distribution::new(3),
             here: Distribution::new(3),
@@ -38,7 +38,9 @@ impl Requests {
             unanswered: 0,
         }
     }
+}
 
+impl Requests {
     /// Adds what another row has, which has turned out to be the same.
     pub fn merge(&mut self, other: &Requests) {
         self.round_trip.merge(&other.round_trip);
@@ -61,6 +63,7 @@ impl Requests {
         self.unanswered.grow(requests);
     }
 
+    /// The figures, as a snapshot has them.
     pub fn figures(&self) -> RequestFigures {
         let (here, away) = (self.here.sum(), self.away.sum());
         let all = here.saturating_add(away);
@@ -87,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_share_is_that_of_the_requests_of_which_it_is_known() {
-        let mut requests = Requests::new();
+        let mut requests = Requests::default();
         assert!(requests.figures().is_empty());
         requests.answered(Nanos(100), Some(Nanos(75)));
         requests.answered(Nanos(500), None);

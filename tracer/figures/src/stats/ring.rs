@@ -14,6 +14,7 @@ impl<T: Copy + Default, const N: usize> Default for Ring<T, N> {
 }
 
 impl<T: Copy, const N: usize> Ring<T, N> {
+    /// Puts an item in the place of the oldest.
     pub fn push(&mut self, item: T) {
         self.newest = self.newest.saturating_add(1).checked_rem(N).unwrap_or(0);
         self.ring[self.newest] = item;

@@ -11,11 +11,15 @@ use wirelap_events::{Delivery, MAX_LEGS, Nanos, Saturate, Segment, Stage, Total}
 /// Everything that is computed from a row's deliveries.
 #[derive(Debug)]
 pub struct RowStats {
+    /// One-way delays, in nanoseconds.
     pub one_way: Distribution,
+    /// Times from when a reader could run to when it ran, in nanoseconds.
     pub sched_gap: Distribution,
+    /// Bytes of payload.
     pub payload: Distribution,
     /// By leg and segment; made when first used.
     segments: [[Option<Box<Distribution>>; Segment::ALL.len()]; MAX_LEGS],
+    /// The last whole seconds.
     pub history: DeliveryRates,
     first: Option<Nanos>,
     /// The first read, also of what could not be followed.
@@ -26,14 +30,14 @@ pub struct RowStats {
     sampled: SampledRate,
 }
 
-impl RowStats {
-    pub fn new() -> RowStats {
+impl Default for RowStats {
+    fn default() -> RowStats {
         RowStats {
             one_way: Distribution::new(3),
             sched_gap: Distribution::new(3),
             payload: Distribution::new(3),
             segments: std::array::from_fn(|_| std::array::from_fn(|_| None)),
-            history: DeliveryRates::new(),
+            history: DeliveryRates::default(),
             first: None,
             first_read: None,
             last: Nanos(0),
@@ -42,7 +46,9 @@ impl RowStats {
             sampled: SampledRate::default(),
         }
     }
+}
 
+impl RowStats {
     /// Adds what another row has, which has turned out to be the same. The last seconds are those of the one that has more.
     pub fn merge(&mut self, other: RowStats) {
         self.one_way.merge(&other.one_way);
@@ -189,6 +195,7 @@ impl RowStats {
         self.history.points_traced(now, traced, &rates.unwrap_or_default())
     }
 
+    /// The segments in the order of the way, each with its part of the whole time.
     pub fn segments(&self) -> Vec<SegmentStat> {
         let all = || {
             self.segments.iter().enumerate().flat_map(|(leg, row)| {
@@ -214,6 +221,7 @@ impl RowStats {
         stats
     }
 
+    /// The one-way delays in short.
     pub fn one_way(&self) -> Summary {
         self.one_way.summary()
     }

@@ -8,9 +8,9 @@ use super::places::{FoundPlace, GivenPlaces};
 use super::requests::Released;
 use super::round_trips::FoundExchange;
 use super::subscriptions::FoundSubscription;
-use crate::breakdown::{Introduction, ReaderGroup};
 use crate::bytes::Ledger;
 use wirelap_events::{Frame, FrameClass, Offset, RequestLimits, Saturate};
+use wirelap_figures::{Introduction, ReaderGroup};
 use wirelap_protocols::ros2::{DdsEndpoint, RosFact};
 use wirelap_protocols::{Fragments, FrameNote, FrameSink, Protocol, Side, Throttle};
 

@@ -6,9 +6,9 @@ use super::requests::{CONSUMERS, PendingRelease, RELEASES, REQUESTS, Request};
 use super::subscriptions::Subscriptions;
 use super::unasked::UnaskedTopics;
 use crate::marks::Marks;
-use crate::stats::Ring;
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, Nanos, Offset, Release};
+use wirelap_figures::Ring;
 
 /// Control messages that the sender of a flow sent on it. Many flows have none.
 #[derive(Debug)]

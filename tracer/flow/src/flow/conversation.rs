@@ -205,14 +205,17 @@ impl Conversation {
             && other.start.isn.is_none()
     }
 
+    #[inline]
     pub fn flow(&self, side: Side) -> &Flow {
         &self.flows[side as usize]
     }
 
+    #[inline]
     pub fn flow_mut(&mut self, side: Side) -> &mut Flow {
         &mut self.flows[side as usize]
     }
 
+    #[inline]
     pub fn protocol(&self) -> Option<&'static dyn Protocol> {
         match self.state {
             State::Decoding(protocol, _) => Some(protocol),

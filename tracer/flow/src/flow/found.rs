@@ -1,11 +1,11 @@
 //! A message that a decoder found in a flow, and what it is known by.
 
 use super::places::FoundPlace;
-use crate::breakdown::ReaderGroup;
 use rustc_hash::FxHasher;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{ByteRange, GlobalKey, Offset, Stamp, TopicId};
+use wirelap_figures::ReaderGroup;
 use wirelap_protocols::{Fragments, Side};
 
 /// A message that a decoder found in a flow.

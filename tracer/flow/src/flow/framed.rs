@@ -7,10 +7,10 @@
 
 use super::found::{Found, FoundReader, Identity};
 use super::places::FoundPlace;
-use crate::breakdown::ReaderGroup;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{ByteRange, Stamp};
+use wirelap_figures::ReaderGroup;
 
 /// The message in `hole`, if it can only be one: as long as its neighbours, which lie against it. What it says is not known,
 /// but its number is where its neighbours' leave one out. `place` names it where nothing else does.

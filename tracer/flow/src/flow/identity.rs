@@ -1,10 +1,10 @@
 //! The identity of a message, which is the same on every flow.
 
 use super::found::{Content, Found, Identity, TopicHash};
-use crate::limits::deliveries::MIN_TELLING_BYTES;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{DecodedMessage, GlobalKey, Stamp};
+use wirelap_limits::deliveries::MIN_TELLING_BYTES;
 use wirelap_protocols::{Side, topic_number};
 
 /// Bytes of a payload that tell it from others.

@@ -1,10 +1,10 @@
 //! Times in which a server was gone: nobody listened at its address, or its process had ended and another one serves there since.
 
-use crate::limits::network::{CLOSES_WITH_PROCESS, LONGEST_RECONNECT_PAUSE};
 use arrayvec::ArrayVec;
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{GroupId, Nanos, NetNs, Pid, ProcessEnd, Saturate};
+use wirelap_limits::network::{CLOSES_WITH_PROCESS, LONGEST_RECONNECT_PAUSE};
 
 /// Connections that servers closed, and outages, that are remembered.
 const LIMIT: usize = 256;

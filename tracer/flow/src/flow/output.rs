@@ -6,9 +6,8 @@ use super::requests::Released;
 use super::round_trips::FoundExchange;
 use super::subscriptions::FoundSubscription;
 use super::topics::Topics;
-use crate::breakdown::Introduction;
 use crate::ros::RosGraph;
-use crate::stats::UncertainCounts;
+use wirelap_figures::{Introduction, UncertainCounts};
 use wirelap_protocols::{Side, UnseenParties};
 
 /// Bytes in which messages are, or may be, that are not read; each by the sending end.

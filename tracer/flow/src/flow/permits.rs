@@ -10,9 +10,9 @@
 //! The sender waits from the message on with which as many as ever are not acknowledged, until an acknowledgement arrives. At other
 //! times it may send.
 
-use crate::limits::causes::NOTICEABLE_TIME;
 use std::collections::VecDeque;
 use wirelap_events::{Credit, Nanos, Offset};
+use wirelap_limits::causes::NOTICEABLE_TIME;
 
 /// Consumers or channels of a connection that are remembered.
 const LINES: usize = 64;

@@ -1,8 +1,8 @@
 //! Times in which a flow's receiver did not read it: it had no room, or said so.
 
 use super::throttles::Throttles;
-use crate::limits::network::WINDOW_REOPENED;
 use wirelap_events::Nanos;
+use wirelap_limits::network::WINDOW_REOPENED;
 
 /// Times in which a flow's receiver did not read it. Most flows are always read.
 #[derive(Debug, Default)]

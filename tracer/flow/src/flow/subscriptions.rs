@@ -1,7 +1,7 @@
 //! Subscriptions of an end of a conversation, and when they began.
 
-use crate::stats::Ring;
 use wirelap_events::Nanos;
+use wirelap_figures::Ring;
 use wirelap_protocols::Side;
 
 /// Subscriptions of a connection that are remembered. Some clients make one for each request.

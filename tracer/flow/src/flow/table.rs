@@ -90,7 +90,8 @@ impl FlowTable {
         self.held
     }
 
-    pub fn len(&self) -> usize {
+    /// Number of conversations that are kept.
+    pub fn count(&self) -> usize {
         self.slab.len()
     }
 
@@ -99,18 +100,22 @@ impl FlowTable {
         self.memories.forgotten()
     }
 
+    #[inline]
     pub fn get(&self, direction: Direction) -> Option<&Conversation> {
         self.slab.get(direction.index).filter(|found| found.serial == direction.serial)
     }
 
+    #[inline]
     pub fn get_mut(&mut self, direction: Direction) -> Option<&mut Conversation> {
         self.slab.get_mut(direction.index).filter(|found| found.serial == direction.serial)
     }
 
+    #[inline]
     pub fn flow(&self, direction: Direction) -> Option<&Flow> {
         Some(self.get(direction)?.flow(direction.side))
     }
 
+    #[inline]
     pub fn flow_mut(&mut self, direction: Direction) -> Option<&mut Flow> {
         Some(self.get_mut(direction)?.flow_mut(direction.side))
     }
@@ -124,6 +129,7 @@ impl FlowTable {
     }
 
     /// The newest conversation between these addresses, wherever it is.
+    #[inline]
     pub fn find(&self, key: FlowKey) -> Option<Direction> {
         self.by_key.get(&key).copied()
     }

@@ -8,11 +8,11 @@
 //! acknowledgement number, which two connections do not share within a moment.
 
 use crate::ids::Direction;
-use crate::limits::network::LONGEST_ROUTING;
 use arrayvec::ArrayVec;
 use std::hash::{Hash, Hasher};
 use std::net::SocketAddr;
 use wirelap_events::{FlowKey, Nanos, Packet, TcpFields, tcp_flags};
+use wirelap_limits::network::LONGEST_ROUTING;
 
 /// Packets of others that each is compared with: those that pass while one is on its way through a router.
 const SLOTS: usize = 1024;

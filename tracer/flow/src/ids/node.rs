@@ -9,7 +9,9 @@ use wirelap_protocols::Party;
 pub struct Node {
     /// The process, if it is on this host and known.
     pub pid: Option<Pid>,
+    /// Its address.
     pub addr: SocketAddr,
+    /// The namespace that its address is of, if that is one of a single host.
     pub scope: NetNs,
     /// The namespace of its socket, if that is on this host and known.
     pub netns: Option<NetNs>,
@@ -33,7 +35,10 @@ impl Node {
 /// A flow's addresses, and who is at its ends. Many legs share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowEnds {
+    /// The addresses.
     pub flow: FlowKey,
+    /// The end that sends.
     pub sender: Node,
+    /// The end that receives.
     pub receiver: Node,
 }

@@ -11,8 +11,6 @@ mod way;
 
 use super::layers::Layers;
 use super::loss::{DirectionLosses, LossGap};
-use crate::limits::causes::NOTICEABLE_TIME;
-use crate::limits::network::{LONGEST_MESSAGE, READ_MARK_GAP};
 use crate::threads::Chain;
 pub use kinds::Stuck;
 use kinds::{ChainMark, HeardAcks, Mark, Pass, ReadMark, RxMark, SendMark, StuckMark, XmitMark};
@@ -20,6 +18,8 @@ use occupied::Occupied;
 use queues::{AckRoundTrips, Arrivals, Queues};
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, EarlierBytes, Nanos, Offset, TaskId, TxState};
+use wirelap_limits::causes::NOTICEABLE_TIME;
+use wirelap_limits::network::{LONGEST_MESSAGE, READ_MARK_GAP};
 
 /// The most sends that are kept for messages that may still begin long before they end.
 const SENDS: usize = 16_384;

@@ -4,13 +4,13 @@ mod queue;
 mod way;
 
 use crate::ids::{AssemblyId, Direction};
-use crate::limits::network::LONGEST_DATAGRAM_PATH;
 use crate::threads::Chain;
 use std::collections::VecDeque;
 use wirelap_events::{
     ByteRange, Hop, IfIndex, Nanos, NetNs, Offset, Packet, PacketHook, PacketId, Saturate,
     SocketId, TaskId,
 };
+use wirelap_limits::network::LONGEST_DATAGRAM_PATH;
 
 /// The hook, namespace and device at which a packet was seen.
 type HookPoint = (PacketHook, NetNs, IfIndex);

@@ -2,10 +2,10 @@
 
 use super::scheduling::Processes;
 use super::wakeups::Threads;
-use crate::limits::causes::NOTICEABLE_TIME;
 use wirelap_events::{
     Delivery, Holder, Hop, Leg, LegOffCpu, Nanos, OffCpu, SleepCall, Stage, TaskId, Transport,
 };
+use wirelap_limits::causes::NOTICEABLE_TIME;
 
 /// The threads' histories, and the times in which their processes had no CPU quota.
 #[derive(Clone, Copy)]

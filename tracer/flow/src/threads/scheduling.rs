@@ -1,13 +1,13 @@
 //! Scheduling of the threads of each process.
 
 use super::spells::Spells;
-use crate::limits::threads::LONG_CPU_WAIT;
-use crate::stats::{Distribution, Summary};
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use wirelap_events::{
     CgroupId, Comm, Holder, Nanos, OffCpuReason, Pid, Saturate, SleepCall, TaskId, Tid, Wake,
 };
+use wirelap_figures::{Distribution, Summary};
+use wirelap_limits::threads::LONG_CPU_WAIT;
 
 /// Processes that are counted.
 const LIMIT: usize = 4096;

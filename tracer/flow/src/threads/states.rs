@@ -1,8 +1,8 @@
 //! The activity of processes when they were looked at last.
 
-use crate::limits::threads::THREAD_STATE_FRESHNESS;
 use rustc_hash::FxHashMap;
 use wirelap_events::{Nanos, Pid, ThreadActivity, ThreadState};
+use wirelap_limits::threads::THREAD_STATE_FRESHNESS;
 
 /// Processes whose states are remembered.
 const PROCESSES: usize = 1024;

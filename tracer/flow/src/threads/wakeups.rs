@@ -1,12 +1,12 @@
 //! Wakeups of threads, and by whom; the times for which they rested, and who had the CPU meanwhile.
 
 use super::history::ThreadHistory;
-use crate::stats::Ring;
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use wirelap_events::{
     Cpu, Holder, Hop, MAX_HOPS, Nanos, OffCpu, OffCpuReason, Saturate, SleepCall, TaskId, Tid, Wake,
 };
+use wirelap_figures::Ring;
 
 /// Threads woken one by the other, the last one last.
 pub type Chain = ArrayVec<Hop, MAX_HOPS>;

@@ -5,7 +5,7 @@ use wirelap_test_support::committed::repository;
 
 #[test]
 fn the_corpus_of_the_reassembly() {
-    let folder = repository("tracer/correlate/fuzz/corpus/reassembly");
+    let folder = repository("tracer/flow/fuzz/corpus/reassembly");
     let mut scripts = 0;
     for entry in std::fs::read_dir(&folder).unwrap() {
         run(&std::fs::read(entry.unwrap().path()).unwrap());

@@ -6,9 +6,9 @@ use super::super::kind::VerdictKind;
 use super::LegParts;
 use super::held_back::kept_by;
 use super::span::Span;
-use crate::limits::causes::{LONGEST_HANDING_ON, NOTICEABLE_TIME, SHORTEST_STALL};
-use crate::threads::has_slept;
 use wirelap_events::{Hop, Leg, Nanos, OffCpu, OffCpuReason, Segment, SleepCall};
+use wirelap_flow::has_slept;
+use wirelap_limits::causes::{LONGEST_HANDING_ON, NOTICEABLE_TIME, SHORTEST_STALL};
 
 impl LegParts<'_> {
     /// Between the read of the leg before and the send of this one.

@@ -4,8 +4,8 @@ use super::super::definition::Nature;
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
 use super::super::verdicts::{congestion_window, corked, nagle_delayed_ack, pacing};
-use crate::limits::causes::SHORTEST_QUEUEING;
 use wirelap_events::{Circumstances, EarlierBytes, Leg, Nagle, Nanos, Stage, TxState};
+use wirelap_limits::causes::SHORTEST_QUEUEING;
 
 /// The cause that kept TCP from sending at once: the rules of `tcp_write_xmit` (`net/ipv4/tcp_output.c`), in
 /// its order.

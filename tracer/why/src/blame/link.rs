@@ -4,8 +4,8 @@ use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
 use super::LegParts;
 use super::held_back::is_full;
-use crate::limits::causes::{NOTICEABLE_TIME, SHORTEST_DISTANCE};
 use wirelap_events::{LinkQueue, Nanos, Segment, Stage};
+use wirelap_limits::causes::{NOTICEABLE_TIME, SHORTEST_DISTANCE};
 
 impl LegParts<'_> {
     /// The queues in which bytes of the leg's connection were seen, and what it is called to wait for them.

@@ -5,9 +5,9 @@ use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
 use super::super::waits;
 use super::{BlamedPart, LegParts};
-use crate::limits::causes::{NOTICEABLE_TIME, SHORTEST_STALL};
 use arrayvec::ArrayVec;
 use wirelap_events::{Holder, Hop, MAX_HOPS, Nanos, OffCpu, Segment, SleepCall};
+use wirelap_limits::causes::{NOTICEABLE_TIME, SHORTEST_STALL};
 
 impl LegParts<'_> {
     /// A thread ran, and woke the next.

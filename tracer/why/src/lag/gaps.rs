@@ -9,8 +9,8 @@
 //! Members of a group get a share each: what one does not get, another one does. So nobody is said to have missed anything on a topic
 //! of which another subscriber gets only a part, or got until it left, unless that one is known to be of a group.
 
-use crate::breakdown::ReaderGroup;
 use wirelap_events::{Nanos, Saturate};
+use wirelap_figures::ReaderGroup;
 
 /// So many messages in a row show that a subscriber is there for all of them.
 const MIN_RUN: u8 = 30;

@@ -41,5 +41,5 @@ mod view;
 
 pub use gaps::GapCount;
 pub use shortfalls::{Shortfall, Shortfalls, Subscriber};
-pub use table::{LagTable, Pair, PairKey, TopicKey};
+pub use table::{LagTable, Pair, PairKey, TakesAll, TopicKey};
 pub use view::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};

@@ -3,12 +3,11 @@
 use super::gaps::GapCount;
 use super::table::{LagTable, Pair, PairKey, TopicKey};
 use super::view::Lag;
-use crate::flow::ClosedConnection;
-use crate::ids::Direction;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::net::SocketAddr;
 use wirelap_events::{FlowId, GroupId, Nanos, Pid, Saturate, TopicId};
+use wirelap_flow::{ClosedConnection, Direction};
 
 /// Entries that are kept. With one more, a quarter makes room: those that have caught up, and then those with the fewest messages.
 const MAX_ENTRIES: usize = 4_096;
@@ -18,18 +17,24 @@ const MAX_ENTRIES: usize = 4_096;
 pub struct Subscriber {
     /// The direction on which it gets its messages.
     pub direction: Direction,
+    /// Its address.
     pub address: SocketAddr,
+    /// The name that it gave itself.
     pub client: Option<TopicId>,
     /// The group in which it reads.
     pub members: Option<TopicId>,
+    /// Its process, if that is on this host and known.
     pub pid: Option<Pid>,
 }
 
 /// Messages of a topic that a subscriber should have and has not, or had not for some time.
 #[derive(Clone, Copy, Debug)]
 pub struct Shortfall {
+    /// The row that its messages are in.
     pub group: GroupId,
+    /// The topic, if it is known.
     pub topic: Option<TopicId>,
+    /// The subscriber.
     pub subscriber: Subscriber,
     /// By how much the subscriber is behind; `None` if it is not.
     pub now: Option<Lag>,
@@ -245,8 +250,8 @@ impl Shortfall {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::ClosedBy;
     use crate::lag::LagHolder;
+    use wirelap_flow::ClosedBy;
 
     fn key(flow: u64) -> PairKey {
         ((FlowId(flow), 0), 1)

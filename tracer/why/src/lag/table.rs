@@ -2,10 +2,9 @@
 
 use super::ages::Ages;
 use super::gaps::Gaps;
-use crate::ids::{Direction, Way};
-use crate::join::TakesAll;
 use rustc_hash::FxHashMap;
 use wirelap_events::{FlowId, GroupId, Nanos, Saturate, TopicId};
+use wirelap_flow::{Direction, Way};
 
 /// Topics whose messages are counted.
 pub(super) const MAX_TOPICS: usize = 16_384;
@@ -37,6 +36,17 @@ const DWELL_FADES: u64 = 8;
 /// So many messages back it is remembered whether a subscriber gets all.
 const MAX_REMEMBERED: u16 = 256;
 
+/// True if the receiver of a message gets every message of its topic, as far as is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakesAll {
+    /// The reader gets a part of them.
+    No,
+    /// The reader got few messages, or none, and each of them.
+    Perhaps,
+    /// The reader got all of them, of many.
+    Yes,
+}
+
 /// A topic of a row.
 pub type TopicKey = (GroupId, u64);
 
@@ -62,7 +72,9 @@ pub(super) struct Topic {
 pub struct Pair {
     /// From the broker to the subscriber.
     pub direction: Direction,
+    /// The row that its messages are in.
     pub group: GroupId,
+    /// The topic, if it is known.
     pub topic: Option<TopicId>,
     /// The number of the first message that was sent to it; 0 if that was an earlier one than are known.
     pub first: u64,
@@ -70,6 +82,7 @@ pub struct Pair {
     pub began: Nanos,
     /// The number of the newest message that was sent to it, and when it was. As long as it has no place, it has got no later one.
     pub sent: u64,
+    /// Time at which the newest message was sent to it.
     pub at: Nanos,
     /// True once the subscriber got a message whose number is known. Before that it gets what was published before observation began,
     /// or was forgotten, and all that is known may still come.

@@ -2,9 +2,9 @@
 
 use super::gaps::Gaps;
 use super::table::{IDLE_AFTER, LagTable, MAX_PAIRS, MAX_TOPICS, Pair, ROOM_MADE_FROM, TopicKey};
-use crate::breakdown::ReaderGroup;
-use crate::ids::{Direction, Way};
 use wirelap_events::{GroupId, Nanos, TopicId};
+use wirelap_figures::ReaderGroup;
+use wirelap_flow::{Direction, Way};
 use wirelap_protocols::Side;
 
 const TOPIC: TopicKey = (GroupId(0), 7);

@@ -1,39 +1,39 @@
 //! Verdicts of rows of made messages, and what all kinds have in common.
 
 use super::*;
-use crate::why::explanation::Why;
-use crate::why::sums::Upkeep;
+use crate::explanation::Why;
+use crate::sums::Upkeep;
 use wirelap_events::{
     Circumstances, Delivery, Holder, Hop, Leg, LegOffCpu, MessageId, Nanos, OffCpu, OffCpuReason,
     Pid, SleepCall, Stage, TaskId, Tid,
 };
 use wirelap_test_support::delivered;
 
-pub(in crate::why) const MS: u64 = 1_000_000;
+pub(crate) const MS: u64 = 1_000_000;
 
 /// A message that one reader was busy for before it read it.
 #[derive(Clone, Copy, Default)]
-pub(in crate::why) struct Made {
-    pub(in crate::why) at_ms: u64,
+pub(crate) struct Made {
+    pub(crate) at_ms: u64,
     /// Microseconds at work before the read.
-    pub(in crate::why) busy_us: u64,
+    pub(crate) busy_us: u64,
     /// Microseconds asleep before the read.
-    pub(in crate::why) asleep_us: u64,
+    pub(crate) asleep_us: u64,
     /// Microseconds without a CPU before the read, which this process had.
-    pub(in crate::why) waited_us: u64,
-    pub(in crate::why) holder: u32,
-    pub(in crate::why) reader: u32,
+    pub(crate) waited_us: u64,
+    pub(crate) holder: u32,
+    pub(crate) reader: u32,
     /// The call that the thread slept in, where it is known.
-    pub(in crate::why) slept_on: Option<SleepCall>,
-    pub(in crate::why) circumstances: Circumstances,
-    pub(in crate::why) upkeep: Upkeep,
+    pub(crate) slept_on: Option<SleepCall>,
+    pub(crate) circumstances: Circumstances,
+    pub(crate) upkeep: Upkeep,
 }
 
-pub(in crate::why) fn task(pid: u32) -> TaskId {
+pub(crate) fn task(pid: u32) -> TaskId {
     TaskId { pid: Pid(pid), tid: Tid(pid) }
 }
 
-pub(in crate::why) fn take(evidence: &mut Evidence, made: &Made) {
+pub(crate) fn take(evidence: &mut Evidence, made: &Made) {
     let delivery = made.delivery();
     evidence.delivery(&delivery, delivery.one_way().unwrap(), made.upkeep);
 }
@@ -56,7 +56,7 @@ fn slept(reader: u32, sent: u64, sleep: SleepCall) -> Hop {
 }
 
 impl Made {
-    pub(in crate::why) fn delivery(&self) -> Delivery {
+    pub(crate) fn delivery(&self) -> Delivery {
         let sent = self.at_ms * MS;
         let ready = sent + 60_000;
         let waits = self.busy_us + self.asleep_us + self.waited_us;
@@ -80,14 +80,14 @@ impl Made {
     }
 }
 
-pub(in crate::why) fn explained(all: impl Iterator<Item = Made>) -> Why {
+pub(crate) fn explained(all: impl Iterator<Item = Made>) -> Why {
     let mut evidence = Evidence::default();
     evidence.setting.since = Some(Nanos(0));
     all.for_each(|made| take(&mut evidence, &made));
     evidence.explain()
 }
 
-pub(in crate::why) fn found(why: &Why) -> Vec<(VerdictKind, u32, u64)> {
+pub(crate) fn found(why: &Why) -> Vec<(VerdictKind, u32, u64)> {
     let problems = why.verdicts.iter().filter(|verdict| verdict.severity == Severity::Problem);
     problems
         .map(|v| (v.kind, v.process.map_or(0, |(task, _)| task.pid.0), v.slow_messages))

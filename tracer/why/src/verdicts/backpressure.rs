@@ -5,9 +5,9 @@
 //! been woken. Where servers answer one request after the other, they are meant to read nothing before.
 
 use super::run_queue_contention;
-use crate::limits::kinds::BACKPRESSURE;
-use crate::why::clause::Clause;
-use crate::why::definition::{Definition, Nature};
+use crate::clause::Clause;
+use crate::definition::{Definition, Nature};
+use wirelap_limits::kinds::BACKPRESSURE;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(BACKPRESSURE),

@@ -2,10 +2,10 @@
 //!
 //! The cause is found by acknowledgements, or packets, that come all the time and late. It is no process's.
 
-use crate::limits::kinds::BOTTLENECK_LINK;
-use crate::why::clause::Clause;
-use crate::why::definition::{Bearer, Definition, InStartUp};
+use crate::clause::Clause;
+use crate::definition::{Bearer, Definition, InStartUp};
 use wirelap_events::LinkQueue;
+use wirelap_limits::kinds::BOTTLENECK_LINK;
 
 pub const DEFINITION: Definition =
     Definition {

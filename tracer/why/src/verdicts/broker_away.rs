@@ -3,10 +3,10 @@
 //! Messages that waited meanwhile are found as those of `subscriber_away`. The end of a server is found by its process and its
 //! connections (`absences`): it is a note where somebody meant it and nobody misses it.
 
-use crate::limits::kinds::BROKER_AWAY;
-use crate::why::absences;
-use crate::why::clause::Clause;
-use crate::why::definition::Definition;
+use crate::absences;
+use crate::clause::Clause;
+use crate::definition::Definition;
+use wirelap_limits::kinds::BROKER_AWAY;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(BROKER_AWAY),

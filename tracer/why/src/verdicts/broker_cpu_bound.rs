@@ -4,10 +4,10 @@
 //! a batch is one time, however many messages are in it. What cannot have been work, of a process whose threads wait for a CPU, is a note.
 
 use super::run_queue_contention;
-use crate::limits::kinds::BROKER_CPU_BOUND;
-use crate::limits::rules::{IDLE_CPU, LONG_WORK, RECURRING_WORK, SATURATED_CPU, VERY_LONG_WORK};
-use crate::why::case::VerdictCase;
-use crate::why::definition::{Definition, InStartUp, Nature};
+use crate::case::VerdictCase;
+use crate::definition::{Definition, InStartUp, Nature};
+use wirelap_limits::kinds::BROKER_CPU_BOUND;
+use wirelap_limits::rules::{IDLE_CPU, LONG_WORK, RECURRING_WORK, SATURATED_CPU, VERY_LONG_WORK};
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(BROKER_CPU_BOUND),

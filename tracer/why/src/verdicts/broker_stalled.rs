@@ -4,11 +4,11 @@
 //! thread that waits for others of its process, which wait for a CPU, is not what has to be mended: that is a note.
 
 use super::run_queue_contention;
-use crate::limits::kinds::BROKER_STALLED;
-use crate::why::clause::Clause;
-use crate::why::definition::{Definition, Nature};
-use crate::why::finding::Finding;
+use crate::clause::Clause;
+use crate::definition::{Definition, Nature};
+use crate::finding::Finding;
 use wirelap_events::SleepCall;
+use wirelap_limits::kinds::BROKER_STALLED;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(BROKER_STALLED),

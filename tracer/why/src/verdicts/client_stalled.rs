@@ -4,8 +4,8 @@
 //! has to be mended: that is a note.
 
 use super::{broker_stalled, fetch_wait, run_queue_contention};
-use crate::limits::kinds::CLIENT_STALLED;
-use crate::why::definition::{Bearer, Definition, Nature};
+use crate::definition::{Bearer, Definition, Nature};
+use wirelap_limits::kinds::CLIENT_STALLED;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(CLIENT_STALLED),
@@ -21,9 +21,9 @@ pub const DEFINITION: Definition = Definition {
 
 #[cfg(test)]
 mod tests {
-    use crate::why::explanation::Severity;
-    use crate::why::kind::VerdictKind;
-    use crate::why::rules::tests::{Made, explained};
+    use crate::explanation::Severity;
+    use crate::kind::VerdictKind;
+    use crate::rules::tests::{Made, explained};
     use wirelap_events::SleepCall;
 
     #[test]

@@ -3,10 +3,10 @@
 //! The cause is found by the window and the segments under way at the send. A window that a loss made small is `retransmission`; what bytes
 //! spent in a queue meanwhile is that queue's.
 
-use crate::limits::kinds::CONGESTION_WINDOW;
-use crate::why::clause::Clause;
-use crate::why::definition::{Definition, InStartUp, Nature};
+use crate::clause::Clause;
+use crate::definition::{Definition, InStartUp, Nature};
 use wirelap_events::TxState;
+use wirelap_limits::kinds::CONGESTION_WINDOW;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(CONGESTION_WINDOW),

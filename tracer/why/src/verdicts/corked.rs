@@ -3,11 +3,11 @@
 //! The cause is found by the state of the socket at the send, where no window was full. What waits for longer than a cork keeps bytes waits
 //! for something else.
 
-use crate::limits::causes::LONGEST_CORK;
-use crate::limits::kinds::CORKED;
-use crate::why::clause::Clause;
-use crate::why::definition::Definition;
+use crate::clause::Clause;
+use crate::definition::Definition;
 use wirelap_events::Nanos;
+use wirelap_limits::causes::LONGEST_CORK;
+use wirelap_limits::kinds::CORKED;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(CORKED),

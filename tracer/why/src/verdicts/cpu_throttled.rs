@@ -3,16 +3,16 @@
 //! The cause is found by the scheduler's own count of that time, at any thread that messages waited for; and at processes that wait for quota much
 //! of the time, of whom no latency tells: they do it before they send, or after they have read.
 
-use crate::limits::kinds::CPU_THROTTLED;
-use crate::limits::rules::{LEAST_THROTTLED, OFTEN_THROTTLED};
-use crate::threads::QuotaSeen;
-use crate::why::clause::{Clause, Remedy};
-use crate::why::definition::{Definition, InStartUp, Nature};
-use crate::why::explanation::{Severity, Verdict};
-use crate::why::kind::VerdictKind;
-use crate::why::setting::{Setting, Throttled};
-use crate::why::weigh::ratio;
+use crate::clause::{Clause, Remedy};
+use crate::definition::{Definition, InStartUp, Nature};
+use crate::explanation::{Severity, Verdict};
+use crate::kind::VerdictKind;
+use crate::setting::{Setting, Throttled};
+use crate::weigh::ratio;
 use wirelap_events::{CgroupId, Segment};
+use wirelap_flow::QuotaSeen;
+use wirelap_limits::kinds::CPU_THROTTLED;
+use wirelap_limits::rules::{LEAST_THROTTLED, OFTEN_THROTTLED};
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(CPU_THROTTLED),
@@ -79,8 +79,8 @@ pub fn remedy(setting: &Setting, cgroup: CgroupId) -> Remedy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::threads::Quotas;
     use wirelap_events::{Nanos, Pid, Quota, TaskId, Tid};
+    use wirelap_flow::Quotas;
 
     fn quota(periods: u32, throttled_periods: u32) -> Quota {
         Quota {

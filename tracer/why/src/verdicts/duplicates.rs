@@ -2,12 +2,12 @@
 //!
 //! The cause is found by the protocol's own marks, and by numbers that come again.
 
-use crate::limits::rules::{MIN_DUPLICATES, TOLERATED_LOSS};
-use crate::why::clause::Clause;
-use crate::why::definition::Definition;
-use crate::why::evidence::Evidence;
-use crate::why::explanation::{Severity, Verdict};
-use crate::why::kind::VerdictKind;
+use crate::clause::Clause;
+use crate::definition::Definition;
+use crate::evidence::Evidence;
+use crate::explanation::{Severity, Verdict};
+use crate::kind::VerdictKind;
+use wirelap_limits::rules::{MIN_DUPLICATES, TOLERATED_LOSS};
 
 pub const DEFINITION: Definition =
     Definition { add_of_row: |row, found| found.extend(find(row.evidence)), ..Definition::USUAL };

@@ -2,9 +2,9 @@
 //!
 //! The cause is found where a consumer begins to read what another member of its group read before. It is its group's, and so no process's.
 
-use crate::limits::kinds::GROUP_REBALANCE;
-use crate::why::clause::Clause;
-use crate::why::definition::{Bearer, Definition};
+use crate::clause::Clause;
+use crate::definition::{Bearer, Definition};
+use wirelap_limits::kinds::GROUP_REBALANCE;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(GROUP_REBALANCE),

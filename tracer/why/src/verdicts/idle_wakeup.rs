@@ -3,9 +3,9 @@
 //! The cause is found where the idle task had the CPU between a thread's wakeup and its run. It falls as the rate rises, and is usually
 //! harmless.
 
-use crate::limits::kinds::{IDLE_WAKEUP, NOTE_OF_IDLE_WAKEUP};
-use crate::why::clause::Clause;
-use crate::why::definition::{Definition, InStartUp, Nature};
+use crate::clause::Clause;
+use crate::definition::{Definition, InStartUp, Nature};
+use wirelap_limits::kinds::{IDLE_WAKEUP, NOTE_OF_IDLE_WAKEUP};
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(IDLE_WAKEUP),

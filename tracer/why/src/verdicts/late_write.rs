@@ -3,9 +3,9 @@
 //! The cause is found where the rest came into an empty socket, with nothing under way. What the sender had to wait for room before is
 //! `send_buffer`.
 
-use crate::limits::kinds::LATE_WRITE;
-use crate::why::clause::Clause;
-use crate::why::definition::Definition;
+use crate::clause::Clause;
+use crate::definition::Definition;
+use wirelap_limits::kinds::LATE_WRITE;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(LATE_WRITE),

@@ -4,11 +4,11 @@
 //! for one, is not what has to be mended: that is a note.
 
 use super::run_queue_contention;
-use crate::limits::kinds::LOCK_WAIT;
-use crate::limits::rules::AT_WORK_DIVISOR;
-use crate::why::clause::Clause;
-use crate::why::definition::{Definition, Nature};
-use crate::why::finding::Finding;
+use crate::clause::Clause;
+use crate::definition::{Definition, Nature};
+use crate::finding::Finding;
+use wirelap_limits::kinds::LOCK_WAIT;
+use wirelap_limits::rules::AT_WORK_DIVISOR;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(LOCK_WAIT),

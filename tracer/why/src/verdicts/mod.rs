@@ -3,7 +3,7 @@
 //! ```text
 //! NAME.rs, or NAME/     `DEFINITION`: limits, whose it is, when it is a note, what it stands on, its remedy; its test
 //! NAME/blame.rs         finds the time of single messages that is put down to it, where this serves it alone
-//! crate::limits         every time and share in one place: `limits::kinds` has a line for each
+//! tracer/limits         every time and share in one place: `kinds` has a line for each
 //! words/verdicts/NAME   in the crate `report`: title, meaning, remedy, and its row in docs/verdicts.md
 //! ```
 

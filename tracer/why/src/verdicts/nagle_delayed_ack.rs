@@ -4,10 +4,10 @@
 //! The cause is found by the state of TCP at the send: `TCP_NODELAY` off, bytes under way, and less than a segment to be sent. The message has
 //! to have left when their acknowledgement came, or when enough for a segment had come together. A full window comes first.
 
-use crate::limits::kinds::NAGLE_DELAYED_ACK;
-use crate::why::clause::Clause;
-use crate::why::definition::Definition;
+use crate::clause::Clause;
+use crate::definition::Definition;
 use wirelap_events::{Nagle, TxState};
+use wirelap_limits::kinds::NAGLE_DELAYED_ACK;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(NAGLE_DELAYED_ACK),

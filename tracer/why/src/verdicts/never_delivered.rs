@@ -3,14 +3,14 @@
 //! They are found where others of the same topic came to whoever got those before and after, where a subscriber left, or by the workloads'
 //! own counts. Messages that could not be seen, or that a full queue explains (`queue_overflow`), do not count.
 
-use crate::limits::rules::TOLERATED_LOSS;
-use crate::why::clause::Clause;
-use crate::why::definition::Definition;
-use crate::why::evidence::Evidence;
-use crate::why::explanation::{Severity, Verdict};
-use crate::why::kind::VerdictKind;
-use crate::why::loss_counts::Losses;
+use crate::clause::Clause;
+use crate::definition::Definition;
+use crate::evidence::Evidence;
+use crate::explanation::{Severity, Verdict};
+use crate::kind::VerdictKind;
+use crate::loss_counts::Losses;
 use wirelap_events::Total;
+use wirelap_limits::rules::TOLERATED_LOSS;
 use wirelap_protocols::{Protocol, by_name};
 
 pub const DEFINITION: Definition =
@@ -150,7 +150,7 @@ fn keeps_messages(evidence: &Evidence) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::why::loss_counts::WorkloadCounts;
+    use crate::loss_counts::WorkloadCounts;
 
     fn is_lost(losses: &Losses) -> bool {
         let mut evidence = Evidence::default();

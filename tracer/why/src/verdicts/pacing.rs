@@ -2,11 +2,11 @@
 //!
 //! The cause is found by the rate that it had set at the send: the bytes take most of their time in the socket at that rate.
 
-use crate::limits::SECOND;
-use crate::limits::kinds::PACING;
-use crate::why::clause::Clause;
-use crate::why::definition::Definition;
+use crate::clause::Clause;
+use crate::definition::Definition;
 use wirelap_events::{Nanos, TxState};
+use wirelap_limits::SECOND;
+use wirelap_limits::kinds::PACING;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(PACING),

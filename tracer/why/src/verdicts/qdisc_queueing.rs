@@ -2,10 +2,10 @@
 //!
 //! The cause is found by the time between the qdisc and the device.
 
-use crate::limits::kinds::QDISC_QUEUEING;
-use crate::why::clause::Clause;
-use crate::why::definition::{Definition, InStartUp};
+use crate::clause::Clause;
+use crate::definition::{Definition, InStartUp};
 use wirelap_events::LinkQueue;
+use wirelap_limits::kinds::QDISC_QUEUEING;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(QDISC_QUEUEING),

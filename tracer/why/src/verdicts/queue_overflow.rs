@@ -3,11 +3,11 @@
 //! The cause is found by the kernel's drops and their reasons, and by gaps in the numbers that a publisher gives its messages.
 
 use super::never_delivered::not_delivered;
-use crate::why::clause::Clause;
-use crate::why::definition::Definition;
-use crate::why::evidence::Evidence;
-use crate::why::explanation::{Severity, Verdict};
-use crate::why::kind::VerdictKind;
+use crate::clause::Clause;
+use crate::definition::Definition;
+use crate::evidence::Evidence;
+use crate::explanation::{Severity, Verdict};
+use crate::kind::VerdictKind;
 use wirelap_events::{Pid, TaskId, Tid, Total};
 
 pub const DEFINITION: Definition =

@@ -4,8 +4,8 @@
 //! where its threads wait for a CPU, that is a note.
 
 use super::{fetch_wait, run_queue_contention};
-use crate::limits::kinds::READER_BUSY;
-use crate::why::definition::{Bearer, Definition, InStartUp, Nature};
+use crate::definition::{Bearer, Definition, InStartUp, Nature};
+use wirelap_limits::kinds::READER_BUSY;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(READER_BUSY),
@@ -23,12 +23,12 @@ pub const DEFINITION: Definition = Definition {
 
 #[cfg(test)]
 mod tests {
-    use crate::threads::CpuTime;
-    use crate::why::evidence::Evidence;
-    use crate::why::explanation::Severity;
-    use crate::why::kind::VerdictKind;
-    use crate::why::rules::tests::{MS, Made, take, task};
+    use crate::evidence::Evidence;
+    use crate::explanation::Severity;
+    use crate::kind::VerdictKind;
+    use crate::rules::tests::{MS, Made, take, task};
     use wirelap_events::Nanos;
+    use wirelap_flow::CpuTime;
 
     /// Returns how grave it is that each tenth message waits 20 ms for a reader that had a CPU for 1 ms in all, if each so-many-th waits as
     /// long for a CPU at it.

@@ -2,9 +2,9 @@
 //!
 //! The cause is found by the window and the bytes under way at the send. What bytes spent in a queue meanwhile is that queue's.
 
-use crate::limits::kinds::RECEIVE_WINDOW;
-use crate::why::clause::Clause;
-use crate::why::definition::{Bearer, Definition, InStartUp, Nature};
+use crate::clause::Clause;
+use crate::definition::{Bearer, Definition, InStartUp, Nature};
+use wirelap_limits::kinds::RECEIVE_WINDOW;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(RECEIVE_WINDOW),

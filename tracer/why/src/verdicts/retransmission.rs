@@ -4,15 +4,15 @@
 //! that a loss made small; a request or an acknowledgement that was lost; or packets that overtook earlier ones, though none was lost. What was sent again in vain, because a queue was long, is a note:
 //! the queue is what has to be mended.
 
-use crate::limits::kinds::RETRANSMISSION;
-use crate::why::absences;
-use crate::why::case::VerdictCase;
-use crate::why::clause::{Clause, Named};
-use crate::why::definition::{Bearer, Definition, InStartUp};
-use crate::why::evidence::Evidence;
-use crate::why::finding::Finding;
-use crate::why::kind::VerdictKind;
+use crate::absences;
+use crate::case::VerdictCase;
+use crate::clause::{Clause, Named};
+use crate::definition::{Bearer, Definition, InStartUp};
+use crate::evidence::Evidence;
+use crate::finding::Finding;
+use crate::kind::VerdictKind;
 use wirelap_events::{DropCause, MAX_LEGS, Nanos, Recovery, Segment, TaskId, Total};
+use wirelap_limits::kinds::RETRANSMISSION;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(RETRANSMISSION),
@@ -121,8 +121,8 @@ fn in_all(evidence: &Evidence) -> Option<Clause> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::why::rules::tests::{MS, found, task};
-    use crate::why::sums::Upkeep;
+    use crate::rules::tests::{MS, found, task};
+    use crate::sums::Upkeep;
     use wirelap_events::{Circumstances, Delivery, Leg, LinkQueue, MessageId, Stage};
     use wirelap_test_support::delivered;
 

@@ -3,13 +3,13 @@
 //! The cause is found by the scheduler's events: from the wakeup until the thread runs, and who had the CPU meanwhile. Threads that hand a
 //! message to each other, or get it at the same time, have the CPU by turns: that is how such programs work, and a note.
 
-use crate::limits::kinds::RUN_QUEUE_CONTENTION;
-use crate::limits::rules::{HANDED_OVER, LONGEST_HAND_OVER, MOST_OF_TIME, SCHEDULER_TURN};
-use crate::why::case::VerdictCase;
-use crate::why::definition::{Definition, InStartUp, Nature};
-use crate::why::finding::Finding;
-use crate::why::kind::VerdictKind;
+use crate::case::VerdictCase;
+use crate::definition::{Definition, InStartUp, Nature};
+use crate::finding::Finding;
+use crate::kind::VerdictKind;
 use wirelap_events::MAX_LEGS;
+use wirelap_limits::kinds::RUN_QUEUE_CONTENTION;
+use wirelap_limits::rules::{HANDED_OVER, LONGEST_HAND_OVER, MOST_OF_TIME, SCHEDULER_TURN};
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(RUN_QUEUE_CONTENTION),
@@ -61,9 +61,9 @@ fn is_as_long(contention: &Finding, case: &VerdictCase<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::why::evidence::Evidence;
-    use crate::why::explanation::Severity;
-    use crate::why::rules::tests::{Made, take};
+    use crate::evidence::Evidence;
+    use crate::explanation::Severity;
+    use crate::rules::tests::{Made, take};
     use wirelap_events::Pid;
 
     /// Threads of the row's own processes that have the CPU by turns are how it works; strangers, or most of the time, are not.

@@ -3,9 +3,9 @@
 //! The cause is found by the bytes that had not left at the send, a send that is larger than the buffer, or one of which the socket took a part
 //! only, until an acknowledgement made room. What bytes spent in a queue meanwhile is that queue's.
 
-use crate::limits::kinds::SEND_BUFFER;
-use crate::why::clause::Clause;
-use crate::why::definition::{Definition, InStartUp, Nature};
+use crate::clause::Clause;
+use crate::definition::{Definition, InStartUp, Nature};
+use wirelap_limits::kinds::SEND_BUFFER;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(SEND_BUFFER),

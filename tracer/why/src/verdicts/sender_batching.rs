@@ -2,18 +2,18 @@
 //!
 //! Only the workloads of wirelap tell when they published. A library whose socket takes nothing more waits for that, which is not this.
 
-use crate::limits::rules::{
+use crate::case::RowCase;
+use crate::clause::Clause;
+use crate::definition::Definition;
+use crate::explanation::{Severity, Verdict};
+use crate::gathered::Gathered;
+use crate::kind::VerdictKind;
+use crate::weigh::ratio;
+use wirelap_events::{Nanos, Segment, Total};
+use wirelap_limits::rules::{
     LINGER_SHARE, MEDIAN, MIN_MESSAGES_FOR_VERDICT, NINETY_NINTH, PUSHED_BACK_DIVISOR,
     SHORTEST_LINGER,
 };
-use crate::why::case::RowCase;
-use crate::why::clause::Clause;
-use crate::why::definition::Definition;
-use crate::why::explanation::{Severity, Verdict};
-use crate::why::gathered::Gathered;
-use crate::why::kind::VerdictKind;
-use crate::why::weigh::ratio;
-use wirelap_events::{Nanos, Segment, Total};
 
 pub const DEFINITION: Definition =
     Definition { add_of_row: |row, found| found.extend(find(row)), ..Definition::USUAL };

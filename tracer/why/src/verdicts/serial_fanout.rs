@@ -2,9 +2,9 @@
 //!
 //! The cause is found by when the same thread sent the message to the first subscriber: its work from then on is that of sending it to others.
 
-use crate::limits::kinds::{NOTE_OF_SERIAL_FANOUT, SERIAL_FANOUT};
-use crate::why::clause::Clause;
-use crate::why::definition::Definition;
+use crate::clause::Clause;
+use crate::definition::Definition;
+use wirelap_limits::kinds::{NOTE_OF_SERIAL_FANOUT, SERIAL_FANOUT};
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(SERIAL_FANOUT),
@@ -22,11 +22,11 @@ pub const DEFINITION: Definition = Definition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::why::evidence::Evidence;
-    use crate::why::explanation::Severity;
-    use crate::why::kind::VerdictKind;
-    use crate::why::rules::tests::task;
-    use crate::why::sums::Upkeep;
+    use crate::evidence::Evidence;
+    use crate::explanation::Severity;
+    use crate::kind::VerdictKind;
+    use crate::rules::tests::task;
+    use crate::sums::Upkeep;
     use wirelap_events::{Circumstances, Delivery, FanOut, Leg, LegOffCpu, Nanos, Stage};
     use wirelap_test_support::delivered;
 

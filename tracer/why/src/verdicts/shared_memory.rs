@@ -1,9 +1,9 @@
 //! The payload is in shared memory: the network has nothing to show. The protocol says so.
 
-use crate::why::clause::Clause;
-use crate::why::definition::Definition;
-use crate::why::explanation::{Severity, Verdict};
-use crate::why::kind::VerdictKind;
+use crate::clause::Clause;
+use crate::definition::Definition;
+use crate::explanation::{Severity, Verdict};
+use crate::kind::VerdictKind;
 
 pub const DEFINITION: Definition = Definition {
     add_of_row: |row, found| {

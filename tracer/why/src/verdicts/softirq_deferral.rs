@@ -2,9 +2,9 @@
 //!
 //! The cause is found by the thread that received it, and only as long as that one had waited for a CPU.
 
-use crate::limits::kinds::SOFTIRQ_DEFERRAL;
-use crate::why::clause::Clause;
-use crate::why::definition::Definition;
+use crate::clause::Clause;
+use crate::definition::Definition;
+use wirelap_limits::kinds::SOFTIRQ_DEFERRAL;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(SOFTIRQ_DEFERRAL),

@@ -3,9 +3,9 @@
 //! The cause is found by when the connection or the subscription that the message went to began. Where the broker itself had been gone, it is
 //! `broker_away`; where another member of the group read before, `group_rebalance`.
 
-use crate::limits::kinds::SUBSCRIBER_AWAY;
-use crate::why::clause::Clause;
-use crate::why::definition::{Bearer, Definition};
+use crate::clause::Clause;
+use crate::definition::{Bearer, Definition};
+use wirelap_limits::kinds::SUBSCRIBER_AWAY;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(SUBSCRIBER_AWAY),

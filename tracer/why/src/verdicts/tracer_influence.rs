@@ -2,9 +2,9 @@
 //!
 //! The cause is found as `run_queue_contention` is. Nothing is wrong with what is watched if the watching is slow: it is a note.
 
-use crate::limits::kinds::TRACER_INFLUENCE;
-use crate::why::clause::Clause;
-use crate::why::definition::{Definition, Nature};
+use crate::clause::Clause;
+use crate::definition::{Definition, Nature};
+use wirelap_limits::kinds::TRACER_INFLUENCE;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(TRACER_INFLUENCE),

@@ -3,14 +3,14 @@
 //! Unexplained time is that of a segment to which no cause was found, without the distance to the other end. A thread that could run and did not
 //! waited for a CPU, whoever had it: of that, the verdict is `run_queue_contention`.
 
-use crate::limits::kinds::{RUN_QUEUE_CONTENTION, UNEXPLAINED};
-use crate::limits::rules::{LONGEST_EVENT, MIN_MESSAGES_FOR_VERDICT, MINOR_UNEXPLAINED};
-use crate::why::case::{RowCase, VerdictCase};
-use crate::why::clause::{Circumstance, Clause, Remedy};
-use crate::why::definition::Definition;
-use crate::why::explanation::{Severity, Verdict, leg_number};
-use crate::why::kind::VerdictKind;
+use crate::case::{RowCase, VerdictCase};
+use crate::clause::{Circumstance, Clause, Remedy};
+use crate::definition::Definition;
+use crate::explanation::{Severity, Verdict, leg_number};
+use crate::kind::VerdictKind;
 use wirelap_events::{MAX_LEGS, Nanos, Pid, Segment};
+use wirelap_limits::kinds::{RUN_QUEUE_CONTENTION, UNEXPLAINED};
+use wirelap_limits::rules::{LONGEST_EVENT, MIN_MESSAGES_FOR_VERDICT, MINOR_UNEXPLAINED};
 
 pub const DEFINITION: Definition = Definition {
     add_of_row: |row, found| {
@@ -55,9 +55,9 @@ fn find(row: &RowCase<'_>, leg: usize, segment: Segment) -> Option<Verdict> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::why::evidence::Evidence;
-    use crate::why::rules::tests::{MS, Made};
-    use crate::why::sums::Upkeep;
+    use crate::evidence::Evidence;
+    use crate::rules::tests::{MS, Made};
+    use crate::sums::Upkeep;
     use wirelap_events::Stage;
 
     /// True if time without a cause is told if each tenth message waits 20 ms for its reader, and each so-many-th loses 20 ms on the

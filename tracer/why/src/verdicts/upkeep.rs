@@ -2,17 +2,17 @@
 //!
 //! They are found beside slow messages much more than beside others, again and again, and more than as long a time has of them anyway.
 
-use crate::limits::rules::{
+use crate::case::RowCase;
+use crate::clause::Clause;
+use crate::definition::Definition;
+use crate::explanation::{Severity, Verdict};
+use crate::kind::VerdictKind;
+use crate::weigh::ratio;
+use wirelap_events::Nanos;
+use wirelap_limits::rules::{
     LEAST_UPKEEP_EXCESS, MIN_MESSAGES_FOR_VERDICT, MIN_UPKEEPS, MOSTLY_BESIDE_UPKEEP, RARE_UPKEEP,
     UPKEEP_BEYOND_CHANCE, UPKEEP_BEYOND_USUAL, UPKEEP_MESSAGES,
 };
-use crate::why::case::RowCase;
-use crate::why::clause::Clause;
-use crate::why::definition::Definition;
-use crate::why::explanation::{Severity, Verdict};
-use crate::why::kind::VerdictKind;
-use crate::why::weigh::ratio;
-use wirelap_events::Nanos;
 
 pub const DEFINITION: Definition =
     Definition { add_of_row: |row, found| found.extend(find(row)), ..Definition::USUAL };
@@ -44,8 +44,8 @@ fn find(row: &RowCase<'_>) -> Option<Verdict> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::why::rules::tests::{Made, explained};
-    use crate::why::sums::Upkeep;
+    use crate::rules::tests::{Made, explained};
+    use crate::sums::Upkeep;
 
     /// 1000 messages, every tenth of which the reader is busy for longer, with keep-alives beside some.
     fn with_upkeep(at_ms: impl Fn(u64) -> u64, upkeep: impl Fn(u64) -> Upkeep) -> bool {

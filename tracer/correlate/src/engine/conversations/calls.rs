@@ -6,15 +6,12 @@ use super::super::sockets::Call;
 use super::super::totals::Totals;
 use super::Conversations;
 use super::reads::ReadOutput;
-use crate::flow::Claim;
-use crate::ids::Direction;
 use crate::join::Assemblies;
-use crate::marks::{Marks, Sending};
-use crate::threads::Threads;
 use wirelap_events::{
     ByteRange, FlowKey, Nanos, Offset, PacketHook, Probe, ReadCall, ReadKind, Ready, ReadyKind,
     Saturate, SendCall, SendKind, Socket, SocketId, SocketOrigin, Transport, TxState,
 };
+use wirelap_flow::{Claim, Direction, Marks, Sending, Threads};
 use wirelap_protocols::{Protocol, Side};
 
 impl Conversations {

@@ -1,10 +1,9 @@
 //! Why who had got a topic's messages gets no more of them.
 
 use super::Conversations;
-use crate::flow::{ClosedBy, ClosedConnection};
-use crate::ids::Direction;
 use crate::rows::LastReader;
 use wirelap_events::{Nanos, Pid};
+use wirelap_flow::{ClosedBy, ClosedConnection, Direction};
 use wirelap_protocols::Protocol;
 
 impl Conversations {

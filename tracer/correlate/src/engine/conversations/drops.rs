@@ -1,13 +1,11 @@
 //! Packets that this host threw away, and segments that TCP sent again.
 
 use super::Conversations;
-use crate::flow::State;
-use crate::ids::Direction;
-use crate::marks::Marks;
 use crate::rows::Rows;
 use wirelap_events::{
     ByteRange, DropCause, DroppedPacket, Nanos, Retransmit, TcpFields, Transport, tcp_flags,
 };
+use wirelap_flow::{Direction, Marks, State};
 
 /// Directions that are remembered because bytes may be stuck on them.
 const STUCK: usize = 64;

@@ -1,13 +1,14 @@
 //! The processes at the ends of a conversation, and the row that it belongs to.
 
 use super::Conversations;
-use crate::flow::{Conversation, EndsState, KnownEnds, ServerEnd, State};
-use crate::ids::{Direction, FlowEnds, Node};
 use crate::rows::{RowEnds, Rows, Server};
 use arrayvec::ArrayVec;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use wirelap_events::{GroupId, NetNs, Pid};
+use wirelap_flow::{
+    Conversation, Direction, EndsState, FlowEnds, KnownEnds, Node, ServerEnd, State,
+};
 use wirelap_protocols::{Protocol, Side};
 
 impl Conversations {

@@ -2,9 +2,8 @@
 
 use super::super::accounts::Accounts;
 use super::Conversations;
-use crate::flow::Conversation;
-use crate::ids::Direction;
 use wirelap_events::{Nanos, Saturate, SocketId};
+use wirelap_flow::{Conversation, Direction};
 
 /// Time between two looks at what is closed.
 const SWEEP: Nanos = Nanos::from_millis(1_000);
@@ -12,7 +11,7 @@ const SWEEP: Nanos = Nanos::from_millis(1_000);
 impl Conversations {
     /// Forgets the conversations that matter least when there are too many.
     pub(super) fn make_room(&mut self, accounts: &mut Accounts) {
-        if self.flows.len() < self.config.max_flows {
+        if self.flows.count() < self.config.max_flows {
             return;
         }
         for direction in self.flows.idlest(|_, _| true) {

@@ -18,16 +18,15 @@ mod unknown;
 pub use reads::ReadOutput;
 
 use super::sockets::Sockets;
-use crate::breakdown::Dimension;
-use crate::config::Config;
-use crate::flow::{ClosedConnections, DecoderOutput, FlowTable, Outages, RecentPackets, Topics};
-use crate::ids::Direction;
-use crate::ros::Ros;
-use crate::tls_keys::TlsCounts;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wirelap_events::{FlowRange, Nanos, PacketId, SocketId, TopicId};
+use wirelap_figures::Dimension;
+use wirelap_flow::{
+    ClosedConnections, Config, DecoderOutput, Direction, FlowTable, Outages, RecentPackets, Ros,
+    TlsCounts, Topics,
+};
 
 /// The conversations that are known, and the sockets at their ends.
 pub struct Conversations {

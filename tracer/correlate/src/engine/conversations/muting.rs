@@ -1,11 +1,10 @@
 //! Conversations that are not looked at: those of rows that the user has muted.
 
 use super::Conversations;
-use crate::flow::{Conversation, Flow};
-use crate::ids::Direction;
 use crate::rows::Rows;
 use rustc_hash::FxHashSet;
 use wirelap_events::{Body, GroupId, Nanos, SocketId, Transport, tcp_flags};
+use wirelap_flow::{Conversation, Direction, Flow};
 use wirelap_protocols::Side;
 
 /// The time up to which a conversation is not looked at that is muted now.

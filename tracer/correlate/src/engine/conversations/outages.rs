@@ -1,10 +1,9 @@
 //! Servers that were gone: what conversations tell of it.
 
 use super::Conversations;
-use crate::flow::{ClientOf, ClosedByServer, GoneServer, ServerAt};
-use crate::ids::Direction;
-use crate::limits::network::ENDED_TOGETHER;
 use wirelap_events::{Nanos, ProcessEnd};
+use wirelap_flow::{ClientOf, ClosedByServer, Direction, GoneServer, ServerAt};
+use wirelap_limits::network::ENDED_TOGETHER;
 
 impl Conversations {
     /// The server of a conversation, and the direction in which it sends.

@@ -2,9 +2,9 @@
 
 use super::super::accounts::Accounts;
 use super::Conversations;
-use crate::ids::Direction;
 use crate::join::Messages;
 use wirelap_events::{Nanos, Packet, PacketKind, Saturate, Transport};
+use wirelap_flow::Direction;
 
 impl Conversations {
     /// Takes a packet in. Returns the direction that it goes, on which messages may have been found. Legs of `messages` are moved

@@ -8,14 +8,12 @@ use super::super::accounts::Accounts;
 use super::super::coverage::Coverage;
 use super::super::sockets::{Datagrams, UnresolvedRead};
 use super::Conversations;
-use crate::ids::Direction;
 use crate::join::{Assemblies, Carrier, Taker};
-use crate::limits::network::{
+use wirelap_events::{Nanos, Packet, PacketId, Pid, Probe, ReadCall, ReadKind, SocketId, TaskId};
+use wirelap_flow::{Chain, Direction, Marks, MemoryUse, Threads};
+use wirelap_limits::network::{
     CPU_EVENT_DISORDER, LONGEST_WAIT_FOR_DATAGRAM, LONGEST_WAY_TO_QUEUE, SURELY_QUEUED,
 };
-use crate::marks::{Marks, MemoryUse};
-use crate::threads::{Chain, Threads};
-use wirelap_events::{Nanos, Packet, PacketId, Pid, Probe, ReadCall, ReadKind, SocketId, TaskId};
 
 /// Uses of one packet's memory that are looked through, the newest first.
 const USES: usize = 64;

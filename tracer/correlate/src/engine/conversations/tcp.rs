@@ -2,14 +2,14 @@
 
 use super::super::accounts::Accounts;
 use super::Conversations;
-use crate::flow::{Acknowledgement, Answered, Claim, Conversation, Flow, Request, State};
-use crate::ids::Direction;
 use crate::join::Messages;
-use crate::marks::Marks;
 use crate::rows::Rows;
 use wirelap_events::{
     ByteRange, FlowRange, Nanos, Offset, Packet, PacketHook, Saturate, TcpFields, WrittenBytes,
     tcp_flags,
+};
+use wirelap_flow::{
+    Acknowledgement, Answered, Claim, Conversation, Direction, Flow, Marks, Request, State,
 };
 use wirelap_protocols::Side;
 

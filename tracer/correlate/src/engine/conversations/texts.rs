@@ -2,9 +2,8 @@
 
 use super::super::accounts::Accounts;
 use super::Conversations;
-use crate::flow::ReadPlace;
-use crate::ids::Direction;
 use wirelap_events::{Nanos, PlainText, Saturate, TextPlace};
+use wirelap_flow::{Direction, ReadPlace};
 
 impl Conversations {
     /// The text of a TLS record is known. Returns the direction in which messages may have been found by that.

@@ -4,13 +4,11 @@ use super::super::accounts::Accounts;
 use super::super::sockets::Outgoing;
 use super::super::totals::Totals;
 use super::Conversations;
-use crate::flow::State;
-use crate::ids::Direction;
 use crate::join::Messages;
-use crate::marks::{Marks, UdpMarks};
 use wirelap_events::{
     FlowRange, Nanos, Packet, PacketHook, PacketKind, Saturate, SocketId, Transport,
 };
+use wirelap_flow::{Direction, Marks, State, UdpMarks};
 
 /// Packets in memory that are remembered; when there are more, those of flows that are gone go.
 const PACKETS: usize = 262_144;

@@ -1,11 +1,9 @@
 //! Two conversations that turn out to be one.
 
 use super::Conversations;
-use crate::flow::{COMPARED, Conversation};
-use crate::ids::Direction;
 use crate::join::Messages;
-use crate::marks::Marks;
 use wirelap_events::{FlowKey, Nanos, Packet, PacketHook, Saturate, TcpFields};
+use wirelap_flow::{COMPARED, Conversation, Direction, Marks};
 
 impl Conversations {
     /// The conversation that a packet is of: another one than its addresses tell if they were translated.

@@ -1,13 +1,12 @@
 //! Traffic that is not decoded: where it goes and how much it is.
 
 use super::Conversations;
-use crate::bytes::{UnknownKey, UnknownTraffic};
-use crate::flow::{Conversation, State};
-use crate::ids::{Direction, normal};
-use crate::limits::network::MIN_UNRECOGNISED_BYTES;
-use crate::marks::{Marks, Stuck};
 use crate::rows::{Rows, Server};
 use wirelap_events::{GroupId, SocketId, Transport};
+use wirelap_flow::{
+    Conversation, Direction, Marks, State, Stuck, UnknownKey, UnknownTraffic, normal,
+};
+use wirelap_limits::network::MIN_UNRECOGNISED_BYTES;
 use wirelap_protocols::Side;
 
 impl Conversations {

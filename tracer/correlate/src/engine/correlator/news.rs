@@ -1,10 +1,10 @@
 //! News from the caller beside events: which rows it wants and how they are called, and where processes run.
 
 use super::Correlator;
-use crate::breakdown::{BreakdownQuery, Dimension};
-use crate::config::Label;
 use crate::containers::{CgroupRead, ContainerNames};
 use wirelap_events::{Comm, NetNs, Pid};
+use wirelap_figures::{BreakdownQuery, Dimension};
+use wirelap_flow::Label;
 
 impl Correlator {
     /// Asks for other rows of [`Snapshot::breakdown`], or others of them. Rows by something else count from now on.

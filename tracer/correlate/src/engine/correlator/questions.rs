@@ -4,8 +4,8 @@ use super::super::deliveries::Observed;
 use super::super::picture::{Picture, broker_of};
 use super::Correlator;
 use crate::view::Snapshot;
-use crate::why::Evidence;
 use wirelap_events::{Comm, FlowRange, GroupId, Nanos, Pid, SocketId, TopicId};
+use wirelap_why::Evidence;
 
 impl Correlator {
     /// Everything known at `now`. The caller adds what only it can know: the tracer's own cost, and the

@@ -3,13 +3,14 @@
 use super::super::sink::DeliverySink;
 use super::datagrams::{arrival, datagram, led, udp_marks};
 use super::{Context, Deliveries};
-use crate::flow::{FlowTable, Found, identity_of};
-use crate::ids::{AssemblyId, Direction, LegKey};
 use crate::join::{Assembly, Carrier, Last, leg};
-use crate::marks::{Marks, Path, ReadBy, begin_and_end};
 use arrayvec::ArrayVec;
 use wirelap_events::{
     ByteRange, Circumstances, FlowRange, GlobalKey, Leg, Nanos, Pid, Saturate, Stage,
+};
+use wirelap_flow::{
+    AssemblyId, Direction, FlowTable, Found, LegKey, Marks, Path, ReadBy, begin_and_end,
+    identity_of,
 };
 
 /// The most deliveries of a message that packets show on its way to a group.

@@ -1,9 +1,9 @@
 //! Figures that messages add to the rows that the user asked for.
 
 use super::Context;
-use crate::breakdown::{Dimension, Introduction, MessageEnd, Owner, ReaderGroup};
-use crate::ids::Direction;
 use wirelap_events::{Delivery, FlowId, GroupId, Nanos, Pid, TopicId};
+use wirelap_figures::{Dimension, Introduction, MessageEnd, Owner, ReaderGroup};
+use wirelap_flow::Direction;
 
 impl Context<'_> {
     /// Takes in what ends said of themselves.

@@ -1,13 +1,12 @@
 //! Circumstances of a leg beside its times: what its sender waited for, what lay before it, and what its ends did meanwhile.
 
 use super::Deliveries;
-use crate::flow::{Conversation, Flow, FlowTable};
 use crate::join::LegState;
-use crate::marks::{LossGap, Marks};
 use wirelap_events::{
     Circumstances, EarlierBytes, FanOut, Leg, LinkQueue, MissingBytes, Nanos, Stage, TaskId,
     TxState,
 };
+use wirelap_flow::{Conversation, Flow, FlowTable, LossGap, Marks};
 
 impl Deliveries {
     /// Fills in what the leg before, its connection and what was allowed on it tell of a leg.

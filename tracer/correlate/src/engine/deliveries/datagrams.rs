@@ -1,10 +1,8 @@
 //! Marks of the datagrams that carry fragments.
 
-use crate::flow::FlowTable;
-use crate::ids::Direction;
 use crate::join::{Carrier, Last};
-use crate::marks::{Arrival, Datagram, Marks, UdpMarks};
 use wirelap_events::Hop;
+use wirelap_flow::{Arrival, Datagram, Direction, FlowTable, Marks, UdpMarks};
 
 /// The marks of a flow's datagrams; `None` if it is none of datagrams.
 pub fn udp_marks(flows: &FlowTable, direction: Direction) -> Option<&UdpMarks> {

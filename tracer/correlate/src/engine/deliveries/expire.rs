@@ -4,10 +4,10 @@ use super::super::accounts::Accounts;
 use super::super::sink::DeliverySink;
 use super::{Context, Deliveries};
 use crate::join::{GivenUp, Leftover, Message, Messages};
-use crate::limits::deliveries::LONGEST_USUAL_WAY;
 use crate::rows::{Rows, nothing};
-use crate::stats::Pauses;
 use wirelap_events::{MAX_LEGS, Saturate};
+use wirelap_figures::Pauses;
+use wirelap_limits::deliveries::LONGEST_USUAL_WAY;
 
 impl Deliveries {
     /// Gives up the messages whose time has come.

@@ -4,14 +4,12 @@ use super::circumstances::had_since;
 use super::new_leg::new_leg;
 use super::settle::uncount;
 use super::{Context, Deliveries};
-use crate::bytes::Part;
-use crate::flow::{Flow, FlowTable, Found, PendingRelease, RowNotes};
-use crate::ids::{Direction, LegKey};
-use crate::join::{Joined, NewLeg, Receiver, TakesAll};
-use crate::lag::{Pair, PairKey};
+use crate::join::{Joined, NewLeg, Receiver};
 use crate::rows::{Counts, Row};
 use wirelap_events::{Nanos, Saturate};
+use wirelap_flow::{Direction, Flow, FlowTable, Found, LegKey, Part, PendingRelease, RowNotes};
 use wirelap_protocols::{MessageRouting, Side};
+use wirelap_why::{Pair, PairKey, TakesAll};
 
 impl Deliveries {
     /// Takes in the messages that the decoder of a conversation has just found.

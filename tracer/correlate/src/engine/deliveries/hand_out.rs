@@ -3,13 +3,12 @@
 use super::super::sink::DeliverySink;
 use super::super::sockets::Sockets;
 use super::{Context, Deliveries};
-use crate::breakdown::ReaderGroup;
-use crate::ids::LegKey;
 use crate::join::{LONGEST_WAY, LegState, leg};
 use crate::rows::{DeferredDelivery, DeferredFigures, PROCESSES, ProcessRole, Rows, nothing};
-use crate::stats::{PartialView, read_at, sampled_at};
 use arrayvec::ArrayVec;
 use wirelap_events::{Delivery, Leg, MAX_LEGS, Nanos, Pid, Saturate, Stage, Stamp, TaskId};
+use wirelap_figures::{PartialView, ReaderGroup, read_at, sampled_at};
+use wirelap_flow::LegKey;
 
 /// Sets a role of a process.
 type NoteRole = fn(&mut ProcessRole);

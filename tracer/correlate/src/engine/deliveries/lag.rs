@@ -3,14 +3,13 @@
 use super::super::conversations::Conversations;
 use super::under_way::{allowed_at, is_hindered};
 use super::{Context, Deliveries};
-use crate::breakdown::{ClientNames, Owner};
-use crate::flow::FlowTable;
-use crate::ids::{Direction, LegKey};
 use crate::join::{Joined, NewLeg};
-use crate::lag::{Pair, Subscriber};
-use crate::limits::deliveries::LONGEST_USUAL_WAY;
 use wirelap_events::{FlowId, Nanos, TopicId};
+use wirelap_figures::{ClientNames, Owner};
+use wirelap_flow::{Direction, FlowTable, LegKey};
+use wirelap_limits::deliveries::LONGEST_USUAL_WAY;
 use wirelap_protocols::{MessageRouting, Protocol};
+use wirelap_why::{Pair, Subscriber};
 
 /// Between two looks.
 const LOOK_INTERVAL: Nanos = Nanos::from_millis(500);

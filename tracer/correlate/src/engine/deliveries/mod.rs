@@ -24,15 +24,14 @@ use super::accounts::Accounts;
 use super::conversations::Conversations;
 use super::coverage::Coverage;
 use super::host::HostState;
-use crate::config::Config;
-use crate::ids::Direction;
 use crate::join::{Assemblies, Messages};
 use crate::rows::Rows;
-use crate::stats::Pauses;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use unplaced::Unplaced;
 use wirelap_events::{Delivery, GroupId, Nanos, Pid, Saturate};
+use wirelap_figures::Pauses;
+use wirelap_flow::{Config, Direction};
 
 /// The messages that are open, and the deliveries that they become.
 pub struct Deliveries {

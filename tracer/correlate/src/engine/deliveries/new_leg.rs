@@ -1,14 +1,13 @@
 //! A leg as far as it is known when its message was found on a flow.
 
 use super::Context;
-use crate::flow::{Conversation, Found, FoundPlace};
-use crate::ids::{Direction, FlowEnds, Way};
 use crate::join::{LegReader, MessageFacts, NamedClient, NewLeg, Permissions, Presence, Toward};
-use crate::limits::deliveries::{
-    LONGEST_START_UP, MAX_START_UP_MESSAGES, MIN_START_UP_MESSAGES, SILENCE_BEFORE_START_UP,
-};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, GroupId, Nanos};
+use wirelap_flow::{Conversation, Direction, FlowEnds, Found, FoundPlace, Way};
+use wirelap_limits::deliveries::{
+    LONGEST_START_UP, MAX_START_UP_MESSAGES, MIN_START_UP_MESSAGES, SILENCE_BEFORE_START_UP,
+};
 use wirelap_protocols::MessageRouting;
 
 /// The leg of a message that was found in a direction between these ends; `None` if its conversation is not known.

@@ -11,11 +11,10 @@
 //! ```
 
 use super::{Deliveries, Observed};
-use crate::flow::Flow;
 use crate::join::{LegState, Message};
-use crate::marks::Marks;
-use crate::why::Whereabouts;
 use wirelap_events::Nanos;
+use wirelap_flow::{Flow, Marks};
+use wirelap_why::Whereabouts;
 
 /// Tells whether the bytes of a leg lie unread in a socket.
 pub type LiesUnread = fn(&Deliveries, &Flow, &LegState, Observed<'_>) -> bool;

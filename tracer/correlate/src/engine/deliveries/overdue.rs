@@ -3,16 +3,16 @@
 use super::super::conversations::Conversations;
 use super::outstanding::{LiesUnread, Outstanding};
 use super::{Deliveries, Observed};
-use crate::flow::{Flow, FlowTable};
 use crate::join::LegState;
-use crate::limits::deliveries::{
-    GOES_ON, LONGEST_REBALANCE, LONGEST_USUAL_WAY, OVERDUE_FACTOR, READER_MEMORY,
-};
 use crate::rows::{Row, Rows};
-use crate::why::{Losses, Overdue, Whereabouts};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use wirelap_events::{GroupId, Nanos, Pid, Saturate, TaskId, Tid};
+use wirelap_flow::{Flow, FlowTable};
+use wirelap_limits::deliveries::{
+    GOES_ON, LONGEST_REBALANCE, LONGEST_USUAL_WAY, OVERDUE_FACTOR, READER_MEMORY,
+};
+use wirelap_why::{Losses, Overdue, Whereabouts};
 
 /// A row's overdue messages at one process, in one place on one leg.
 type PlaceKey = (GroupId, Whereabouts, usize, Pid);

@@ -3,14 +3,12 @@
 use super::super::sink::DeliverySink;
 use super::hand_out::note_roles;
 use super::{Context, Deliveries};
-use crate::flow::Flow;
-use crate::ids::LegKey;
 use crate::join::{LegState, Messages};
-use crate::marks::Marks;
 use crate::rows::nothing;
-use crate::stats::{PartialView, sampled_at};
-use crate::why::Upkeep;
 use wirelap_events::{Delivery, Leg, Nanos, Stage, StageTimes, Transport};
+use wirelap_figures::{PartialView, sampled_at};
+use wirelap_flow::{Flow, LegKey, Marks};
+use wirelap_why::Upkeep;
 
 impl Deliveries {
     /// Adds what a leg shows by itself: how it came in from elsewhere, or went out to there.

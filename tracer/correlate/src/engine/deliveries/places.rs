@@ -2,10 +2,9 @@
 
 use super::unplaced::{MAX_UNPLACED, Unplaced};
 use super::{Context, Deliveries};
-use crate::flow::{FlowTable, Found, FoundPlace};
-use crate::ids::{Direction, LegKey};
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Offset};
+use wirelap_flow::{Direction, FlowTable, Found, FoundPlace, LegKey};
 
 impl Deliveries {
     /// Puts a message off that is known by its place alone, while it is not known what is there.

@@ -1,12 +1,10 @@
 //! Observations that nobody will ask for any more.
 
 use super::Deliveries;
-use crate::flow::FlowTable;
-use crate::ids::{AssemblyId, Direction};
 use crate::join::Assemblies;
-use crate::marks::{Marks, UdpMarks};
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Offset};
+use wirelap_flow::{AssemblyId, Direction, FlowTable, Marks, UdpMarks};
 use wirelap_protocols::stream::Stream;
 
 impl Deliveries {

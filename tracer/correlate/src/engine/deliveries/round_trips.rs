@@ -1,11 +1,9 @@
 //! Requests of processes on this host, and the replies from elsewhere that they read.
 
 use super::{Context, Deliveries};
-use crate::flow::{Departure, Flow, FoundExchange, RoundTrip, UnreadReply};
-use crate::ids::Direction;
-use crate::limits::deliveries::{LONGEST_USUAL_WAY, LONGEST_WAIT_FOR_REPLY};
-use crate::marks::Marks;
 use wirelap_events::{ByteRange, Nanos, Offset};
+use wirelap_flow::{Departure, Direction, Flow, FoundExchange, Marks, RoundTrip, UnreadReply};
+use wirelap_limits::deliveries::{LONGEST_USUAL_WAY, LONGEST_WAIT_FOR_REPLY};
 
 impl Deliveries {
     /// Takes in the requests and replies that a decoder has just found.

@@ -2,16 +2,14 @@
 
 use super::super::sink::DeliverySink;
 use super::{Context, Deliveries, Observed};
-use crate::flow::{Flow, FlowTable};
-use crate::ids::{Direction, LegKey};
 use crate::join::kept::{KeptLeg, PacketLeg};
 use crate::join::{LegState, Receiver, leg};
-use crate::limits::deliveries::{LONGEST_SUBSCRIPTION_INTERVAL, LONGEST_UNREAD};
-use crate::marks::begin_and_end;
 use crate::rows::Rows;
 use wirelap_events::{
     FlowRange, GroupId, Leg, Nanos, Probe, Saturate, Stage, Stamp, TraceDetail, Transport,
 };
+use wirelap_flow::{Direction, Flow, FlowTable, LegKey, begin_and_end};
+use wirelap_limits::deliveries::{LONGEST_SUBSCRIPTION_INTERVAL, LONGEST_UNREAD};
 use wirelap_protocols::Protocol;
 
 impl Deliveries {

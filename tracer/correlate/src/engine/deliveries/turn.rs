@@ -2,13 +2,11 @@
 
 use super::circumstances::had_since;
 use super::{Context, Deliveries};
-use crate::flow::FlowTable;
-use crate::ids::LegKey;
 use crate::join::{Habit, LegState};
-use crate::lag::PairKey;
-use crate::marks::Marks;
 use wirelap_events::Nanos;
+use wirelap_flow::{FlowTable, LegKey, Marks};
 use wirelap_protocols::Protocol;
+use wirelap_why::PairKey;
 
 /// So often the messages of a leg are compared with those that came later, a thousand at a time.
 const MOST_ROUNDS: usize = 64;

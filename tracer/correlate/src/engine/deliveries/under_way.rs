@@ -11,14 +11,11 @@
 
 use super::outstanding::{Outstanding, is_throttled};
 use super::{Deliveries, Observed};
-use crate::flow::Flow;
-use crate::ids::Direction;
-use crate::lag::{Lag, LagHolder, LagTable, Pair, PairKey, TopicKey};
-use crate::limits::deliveries::LONGEST_USUAL_WAY;
-use crate::marks::Marks;
-use crate::why::Whereabouts;
 use rustc_hash::FxHashMap;
 use wirelap_events::{GroupId, Nanos, Saturate, TopicId};
+use wirelap_flow::{Direction, Flow, Marks};
+use wirelap_limits::deliveries::LONGEST_USUAL_WAY;
+use wirelap_why::{Lag, LagHolder, LagTable, Pair, PairKey, TopicKey, Whereabouts};
 
 /// The shortest time for which messages are somewhere before that place holds them up.
 const HELD: Nanos = Nanos::from_millis(200);

@@ -1,8 +1,7 @@
 //! Messages that wait for their places in a log to be known.
 
-use crate::flow::Found;
-use crate::ids::Direction;
 use wirelap_events::Nanos;
+use wirelap_flow::{Direction, Found};
 
 /// The most of them; then the first is taken without.
 pub const MAX_UNPLACED: usize = 4096;

@@ -1,14 +1,14 @@
 //! The rows that the user asked for.
 
 use super::Picture;
-use crate::breakdown::{
-    Breakdown, BreakdownRow, BreakdownTable, Dimension, DimensionNumbers, MutedExtent, NONE,
-    RowFigure, RowFigures, UNKNOWN, has_text,
-};
 use crate::view::Group;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use wirelap_events::{GroupId, Nanos, Pid, TopicId};
+use wirelap_figures::{
+    Breakdown, BreakdownRow, BreakdownTable, Dimension, DimensionNumbers, MutedExtent, NONE,
+    RowFigure, RowFigures, UNKNOWN, has_text,
+};
 
 /// Rows in a snapshot before the end: more are not looked at while time passes.
 const LISTED: usize = 256;

@@ -3,13 +3,12 @@
 use super::super::sockets::Sockets;
 use super::Picture;
 use super::notes::{notes_of, notes_of_all};
-use crate::bytes::{Holes, Overhead, Unseen};
-use crate::flow::Conversation;
 use crate::rows::{Counts, Row, Rows};
-use crate::stats::{Partial, PartialView, SegmentStat, TracedSeconds, UncertainCounts};
 use crate::view::{Group, Muted, ProbeEvents, ProbeLoss, Process, Snapshot, TracerCost, Trust};
-use crate::why::{Overdue, Why};
 use wirelap_events::{GroupId, Nanos, Probe, Segment, Total, TraceDetail};
+use wirelap_figures::{Partial, PartialView, SegmentStat, TracedSeconds, UncertainCounts};
+use wirelap_flow::{Conversation, Holes, Overhead, Unseen};
+use wirelap_why::{Overdue, Why};
 
 /// Figures that all rows have in common.
 struct Moment {

@@ -2,16 +2,15 @@
 
 use super::Picture;
 use super::build::broker_of;
-use crate::bytes::{Holes, Overhead};
-use crate::flow::{ClientOf, GoneServer};
-use crate::limits::network::LEAST_STUCK;
 use crate::rows::{ProcessRole, Row};
-use crate::why::{
+use wirelap_events::{DroppedPacket, GroupId, Nanos, NetNs, Pid, Tid};
+use wirelap_flow::{ClientOf, GoneServer, Holes, Overhead};
+use wirelap_limits::network::LEAST_STUCK;
+use wirelap_protocols::MessageRouting;
+use wirelap_why::{
     DropPlace, Evidence, Losses, MissedBy, MostLeft, ServerGone, Setting, StuckConnection,
     Throttled,
 };
-use wirelap_events::{DroppedPacket, GroupId, Nanos, NetNs, Pid, Tid};
-use wirelap_protocols::MessageRouting;
 
 impl Picture<'_> {
     /// Why each row's messages took as long as they did, by the row's name. For adding up repetitions.

@@ -12,8 +12,8 @@ pub use build::broker_of;
 
 use super::accounts::Accounts;
 use super::deliveries::{Deliveries, Observed};
-use crate::why::Overdue;
 use wirelap_events::{GroupId, TraceDetail};
+use wirelap_why::Overdue;
 
 /// Everything that a snapshot is made from.
 pub struct Picture<'a> {

@@ -2,10 +2,10 @@
 
 use super::super::totals::Totals;
 use crate::rows::Row;
-use crate::stats::UncertainCounts;
-use crate::tls_keys::TlsCounts;
 use crate::view::{GroupNote, Muted, SnapshotNote};
 use wirelap_events::TraceDetail;
+use wirelap_figures::UncertainCounts;
+use wirelap_flow::TlsCounts;
 
 /// The notes of a snapshot, from the counters over everything.
 pub fn notes_of_all(

@@ -1,8 +1,8 @@
 //! The subscribers that are or were behind.
 
 use super::Picture;
-use crate::lag::{Lag, Shortfall, SlowSubscriber, SlowSubscribers};
 use wirelap_events::{Nanos, Saturate, TopicId};
+use wirelap_why::{Lag, Shortfall, SlowSubscriber, SlowSubscribers};
 
 /// Subscribers in a snapshot before the end, and at it.
 const MAX_LISTED: [usize; 2] = [64, 1_024];

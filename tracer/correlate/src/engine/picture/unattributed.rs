@@ -1,10 +1,9 @@
 //! Traffic that is not decoded: where it goes and how much it is.
 
 use super::Picture;
-use crate::bytes::Unknown;
-use crate::flow::Conversation;
 use crate::view::{Group, GroupNote};
 use wirelap_events::{Nanos, Saturate};
+use wirelap_flow::{Conversation, Unknown};
 use wirelap_protocols::Encryption;
 
 impl Picture<'_> {

@@ -4,9 +4,9 @@ use super::super::index::Added;
 use super::super::new_leg::{Joined, NewLeg};
 use super::super::open::{LegState, Message};
 use super::Messages;
-use crate::ids::{LegKey, Node};
-use crate::limits::deliveries::HOLDS_REMEMBERED;
 use wirelap_events::{GroupId, Nanos, Saturate, Stamp};
+use wirelap_flow::{LegKey, Node};
+use wirelap_limits::deliveries::HOLDS_REMEMBERED;
 use wirelap_protocols::MessageRouting;
 
 /// The most legs of a message, alone with its content, that are looked at for a direction.

@@ -3,8 +3,8 @@
 use super::super::kept::KeptLeg;
 use super::super::open::Message;
 use super::Messages;
-use crate::ids::LegKey;
 use wirelap_events::{Leg, Saturate, Stage, Transport};
+use wirelap_flow::LegKey;
 use wirelap_protocols::MessageRouting;
 
 impl Messages {

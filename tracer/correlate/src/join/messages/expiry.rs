@@ -2,10 +2,10 @@
 
 use super::super::open::{GivenUp, Leftover, LegState, Message};
 use super::Messages;
-use crate::limits::deliveries::LONGEST_UNREAD;
 use slab::Slab;
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Saturate, Transport};
+use wirelap_limits::deliveries::LONGEST_UNREAD;
 
 impl Messages {
     /// The next message whose time has come, for [`Messages::give_up`]. `None` when there is none. One that `is_awaited` by a

@@ -18,9 +18,9 @@ use super::super::open::{LegState, Link, Message};
 use super::super::turn::{Habit, Turn};
 use super::Messages;
 use super::matching::SEARCHED;
-use crate::breakdown::ReaderGroup;
-use crate::ids::{LegKey, Node, Way};
 use wirelap_events::{Nanos, Saturate};
+use wirelap_figures::ReaderGroup;
+use wirelap_flow::{LegKey, Node, Way};
 use wirelap_protocols::MessageRouting;
 
 /// The most messages that are compared at once.

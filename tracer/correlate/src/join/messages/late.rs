@@ -5,8 +5,8 @@ use super::super::new_leg::{Joined, NewLeg, Toward};
 use super::super::open::{LegState, Link};
 use super::Messages;
 use super::matching::SEARCHED;
-use crate::ids::LegKey;
 use wirelap_events::{GroupId, Nanos, Saturate, Stamp};
+use wirelap_flow::LegKey;
 use wirelap_protocols::MessageRouting;
 
 impl Messages {

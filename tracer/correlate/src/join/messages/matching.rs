@@ -2,14 +2,14 @@
 
 use super::super::forwarders::Receiver;
 use super::super::index::{Known, Listed};
-use super::super::new_leg::{Joined, NewLeg, TakesAll};
+use super::super::new_leg::{Joined, NewLeg};
 use super::super::open::Message;
 use super::super::proxied::Belief;
 use super::Messages;
-use crate::flow::Identity;
-use crate::ids::{LegKey, Way};
 use wirelap_events::Nanos;
+use wirelap_flow::{Identity, LegKey, Way};
 use wirelap_protocols::MessageRouting;
+use wirelap_why::TakesAll;
 
 /// Messages of one content that are looked at for one that a flow could continue.
 pub(super) const SEARCHED: usize = 256;

@@ -11,12 +11,13 @@
 use super::super::contents::{Contents, OtherName};
 use super::super::forwarders::Receiver;
 use super::super::index::Known;
-use super::super::new_leg::{NewLeg, TakesAll};
+use super::super::new_leg::NewLeg;
 use super::super::open::Message;
 use super::Messages;
-use crate::flow::{Content, Identity};
 use rustc_hash::FxHashSet;
 use wirelap_events::Saturate;
+use wirelap_flow::{Content, Identity};
+use wirelap_why::TakesAll;
 
 impl Messages {
     /// Gives a new leg the identity of the message that it belongs to, where one of both lacks the name that the other has. Every leg

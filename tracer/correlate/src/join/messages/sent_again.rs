@@ -9,8 +9,8 @@ use super::super::new_leg::{NamedClient, NewLeg};
 use super::super::open::{LegState, Message};
 use super::Messages;
 use super::matching::SEARCHED;
-use crate::ids::Direction;
 use wirelap_events::Nanos;
+use wirelap_flow::Direction;
 use wirelap_protocols::MessageRouting;
 
 impl Messages {

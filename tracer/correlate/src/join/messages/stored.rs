@@ -7,8 +7,7 @@ use super::super::index::{Known, Listed};
 use super::super::new_leg::{NewLeg, Toward};
 use super::Messages;
 use super::matching::{Relation, SEARCHED};
-use crate::flow::Identity;
-use crate::ids::{Direction, LegKey};
+use wirelap_flow::{Direction, Identity, LegKey};
 use wirelap_protocols::LogPlace;
 
 impl Messages {

@@ -10,8 +10,7 @@ use super::super::new_leg::NewLeg;
 use super::super::open::{LegState, Message};
 use super::Messages;
 use super::matching::SEARCHED;
-use crate::flow::Identity;
-use crate::ids::{Direction, Node};
+use wirelap_flow::{Direction, Identity, Node};
 use wirelap_protocols::MessageRouting;
 
 impl Messages {

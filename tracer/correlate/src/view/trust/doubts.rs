@@ -3,14 +3,14 @@
 use super::super::snapshot::{Group, Trust};
 use super::facts::TrustFacts;
 use super::reliability::{Doubt, DoubtReason, Reliability};
-use crate::limits::trust::{
+use wirelap_events::Nanos;
+use wirelap_limits::trust::{
     CLOCKS, COARSE_TIMES, CONTRADICTED, CUT_SHORT, ENCRYPTED, EVENTS_LOST, EVENTS_LOST_SAMPLED,
     GIVEN_UP, GUESSED, LOSSES_STATED, NAMELESS, NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED,
     ONE_IS_TOO_MANY, PERHAPS_READ, READ_TWICE, READER_NOT_SEEN, SEND_NOT_SEEN, SHARED_MEMORY,
     SPLIT_SUBFLOWS, TOO_MANY, TrustLimits, UNDECODED, UNDELIVERED, UNIX_CLIENTS, UNREAD, UNSEEN,
     UNSEEN_BARE, UNSORTED,
 };
-use wirelap_events::Nanos;
 
 /// Every reason to doubt, the gravest first.
 pub fn doubts(facts: &TrustFacts) -> Vec<Doubt> {
@@ -187,8 +187,8 @@ impl FoundDoubts {
 mod tests {
     use super::super::reliability::reliability;
     use super::*;
-    use crate::bytes::Unseen;
     use wirelap_events::EventLosses;
+    use wirelap_flow::Unseen;
 
     /// A healthy run of 1,000 round trips.
     fn healthy() -> TrustFacts {

@@ -1,10 +1,10 @@
 //! The counts that decide how far a row can be trusted.
 
 use super::super::snapshot::{Group, Trust};
-use crate::bytes::Holes;
-use crate::limits::trust::WHOLE_TIME;
-use crate::stats::UncertainCounts;
 use wirelap_events::EventLosses;
+use wirelap_figures::UncertainCounts;
+use wirelap_flow::Holes;
+use wirelap_limits::trust::WHOLE_TIME;
 
 /// Counts of a file of packets that decide.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -7,7 +7,7 @@ mod doubts;
 mod facts;
 mod reliability;
 
-pub use crate::limits::trust::WHOLE_TIME;
 pub use doubts::doubts;
 pub use facts::{FileFacts, TrustFacts};
 pub use reliability::{Doubt, DoubtReason, Reliability, reliability};
+pub use wirelap_limits::trust::WHOLE_TIME;

@@ -6,12 +6,12 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
-use crate::limits::rates::{
+pub use by_second::RatesBySecond;
+pub use sums::{RateSums, WindowCount};
+use wirelap_limits::rates::{
     LONG_WINDOW, LONGEST_PRESENT, MIN_WINDOWS, MISSED_BEYOND_CHANCE, PRESENT_RATE_ERROR,
     WINDOW_GIVEN_UP, WINDOW_SETTLED,
 };
-pub use by_second::RatesBySecond;
-pub use sums::{RateSums, WindowCount};
 
 use super::figures::Rate;
 use super::pauses::Pauses;

@@ -45,10 +45,13 @@ pub struct RateSums {
 /// Messages that were read in one window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WindowCount {
+    /// Messages read.
     pub messages: u64,
+    /// Bytes of their payload.
     pub bytes: u64,
     /// Reads that brought them, and the sum of the squares of how many each brought.
     pub reads: u64,
+    /// Sum of the squares of how many messages each read brought.
     pub squares: u64,
 }
 
@@ -115,6 +118,7 @@ impl RateSums {
         clippy::cast_sign_loss,
         reason = "seconds of an observation, which are not negative"
     )]
+    /// Adds the rates of its windows to those by second.
     pub fn add_to(&self, rates: &mut RatesBySecond, end: Nanos) {
         rates.add(end - Nanos((self.seconds * 1e9) as u64), end, self.mean());
     }

@@ -179,7 +179,7 @@ fn what_was_observed_whole_is_exact() {
 /// Messages since the last window are not counted: with traffic that ended in between, the rate of the whole time is too high.
 #[test]
 fn traffic_that_ended_after_the_last_window_is_within_what_is_said() {
-    let (mut pauses, mut stats) = (Pauses::default(), RowStats::new());
+    let (mut pauses, mut stats) = (Pauses::default(), RowStats::default());
     let ms = Nanos::from_millis;
     pauses.close(Nanos(1));
     // 1,000 messages a second for 12 s, each second seen for 100 ms, and nothing is seen from 11.1 s to 16 s.

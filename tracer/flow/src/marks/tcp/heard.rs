@@ -3,8 +3,8 @@
 use super::super::layers::Layers;
 use super::TcpMarks;
 use super::kinds::{AckMark, HeardAcks};
-use crate::limits::network::DELAYED_ACK;
 use wirelap_events::{ByteRange, Heard, Nanos, Offset};
+use wirelap_limits::network::DELAYED_ACK;
 
 impl TcpMarks {
     /// Everything before `upto` is acknowledged by a receiver that is not seen. To be told before

@@ -9,9 +9,9 @@
 use super::TcpMarks;
 use super::kinds::XmitMark;
 use super::queues::{Arrivals, QueueSpan};
-use crate::limits::causes::SHORTEST_QUEUEING;
-use crate::limits::network::{LONGER_ROUND_TRIP_DIVISOR, MIN_STEADY_ARRIVALS, SLOW_LINK_GAP};
 use wirelap_events::{AckRoundTrip, ByteRange, LinkQueue, Nanos, Offset};
+use wirelap_limits::causes::SHORTEST_QUEUEING;
+use wirelap_limits::network::{LONGER_ROUND_TRIP_DIVISOR, MIN_STEADY_ARRIVALS, SLOW_LINK_GAP};
 
 impl TcpMarks {
     /// A packet with so many bytes left the qdisc at `at`.

@@ -2,8 +2,8 @@
 
 use super::super::loss::{Loss, Sign};
 use super::TcpMarks;
-use crate::limits::network::RETRANSMIT_REPORT_DELAY;
 use wirelap_events::{ByteRange, DropCause, Nanos, Offset, Recovery};
+use wirelap_limits::network::RETRANSMIT_REPORT_DELAY;
 
 /// Acknowledgements that are remembered: as many as may come while a packet is in the qdisc.
 pub(super) const ACKS: usize = 64;

@@ -1,9 +1,9 @@
 //! Times in which a sender's socket had bytes that had not left it.
 
-use crate::limits::causes::NOTICEABLE_TIME;
-use crate::limits::network::FULL_WINDOW_GAP;
 use std::collections::VecDeque;
 use wirelap_events::{EarlierBytes, Nanos, TxState};
+use wirelap_limits::causes::NOTICEABLE_TIME;
+use wirelap_limits::network::FULL_WINDOW_GAP;
 
 /// The most spans that are kept: those of a connection that is always full are one.
 const SPANS: usize = 64;

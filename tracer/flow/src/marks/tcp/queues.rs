@@ -1,8 +1,8 @@
 //! Queues that bytes wait in after they have left their socket: before a device of this host, and on the path.
 
-use crate::limits::SECOND;
 use std::collections::VecDeque;
 use wirelap_events::{AckRoundTrip, LinkQueue, Nanos};
+use wirelap_limits::SECOND;
 
 /// The most times that are kept of each place: that of a link which is always busy is one.
 const SPANS: usize = 64;

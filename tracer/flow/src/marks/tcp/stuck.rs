@@ -2,8 +2,8 @@
 
 use super::TcpMarks;
 use super::kinds::{Stuck, StuckMark};
-use crate::limits::network::MIN_RESENDS_OF_STUCK;
 use wirelap_events::{ByteRange, DroppedPacket, Nanos, Offset};
+use wirelap_limits::network::MIN_RESENDS_OF_STUCK;
 
 impl TcpMarks {
     /// TCP sends `range` again. The first hole is what all that follows waits for.

@@ -5,8 +5,8 @@ use super::super::loss::Question;
 use super::super::path::{Path, ReadBy};
 use super::kinds::{Mark, Pass, RxMark, SendMark, XmitMark};
 use super::{PASSES, TcpMarks};
-use crate::limits::causes::NOTICEABLE_TIME;
 use wirelap_events::{ByteRange, Circumstances, Nanos, Offset};
+use wirelap_limits::causes::NOTICEABLE_TIME;
 
 impl TcpMarks {
     /// The path of `extent`, as far as it was seen. It is found backwards: of several copies of the

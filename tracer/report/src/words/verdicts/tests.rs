@@ -26,7 +26,7 @@ fn every_kind_has_words_of_its_own() {
 
 #[test]
 fn every_clause_has_words() {
-    let clauses = std::fs::read_to_string(path("tracer/correlate/src/why/clause.rs")).unwrap();
+    let clauses = std::fs::read_to_string(path("tracer/why/src/clause.rs")).unwrap();
     let (_, list) = clauses.split_once("pub enum Clause {").unwrap();
     let (list, _) = list.split_once("\n}").unwrap();
     let mut words = std::fs::read_to_string(path("tracer/report/src/words/clauses.rs")).unwrap();

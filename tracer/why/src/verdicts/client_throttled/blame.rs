@@ -1,9 +1,9 @@
 //! Time for which a broker said that it does not read a client.
 
-use crate::limits::causes::NOTICEABLE_TIME;
-use crate::why::blame::{LegParts, Span};
-use crate::why::kind::VerdictKind;
+use crate::blame::{LegParts, Span};
+use crate::kind::VerdictKind;
 use wirelap_events::{Nanos, Segment};
+use wirelap_limits::causes::NOTICEABLE_TIME;
 
 impl LegParts<'_> {
     /// Charges the part of `time` in which a broker said that it does not read its client, after `others` that have it

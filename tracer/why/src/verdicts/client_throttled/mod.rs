@@ -5,10 +5,10 @@
 
 mod blame;
 
-use crate::limits::kinds::CLIENT_THROTTLED;
-use crate::why::clause::Clause;
-use crate::why::definition::{Bearer, Definition};
+use crate::clause::Clause;
+use crate::definition::{Bearer, Definition};
 use wirelap_events::Segment;
+use wirelap_limits::kinds::CLIENT_THROTTLED;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(CLIENT_THROTTLED),

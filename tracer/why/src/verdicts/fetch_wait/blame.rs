@@ -1,12 +1,12 @@
 //! Time for which a broker had a message and was not asked for it, or was not allowed to send it.
 
-use crate::limits::causes::{
+use crate::awaited::Awaited;
+use crate::blame::{LegParts, Span};
+use crate::kind::VerdictKind;
+use wirelap_events::{Credit, Nanos, OffCpu};
+use wirelap_limits::causes::{
     BROKER_TIMER_EARLINESS, BROKER_TIMER_LATENESS, REQUEST_LATENESS_DIVISOR, SHORTEST_STALL,
 };
-use crate::why::awaited::Awaited;
-use crate::why::blame::{LegParts, Span};
-use crate::why::kind::VerdictKind;
-use wirelap_events::{Credit, Nanos, OffCpu};
 
 impl LegParts<'_> {
     /// The broker sends only so many messages before one is acknowledged. The time in which the subscriber had messages that it

@@ -7,12 +7,12 @@
 mod blame;
 
 use super::run_queue_contention;
-use crate::limits::kinds::FETCH_WAIT;
-use crate::why::awaited::Awaited;
-use crate::why::clause::{Clause, Remedy};
-use crate::why::definition::Definition;
-use crate::why::finding::Finding;
+use crate::awaited::Awaited;
+use crate::clause::{Clause, Remedy};
+use crate::definition::Definition;
+use crate::finding::Finding;
 use wirelap_events::Nanos;
+use wirelap_limits::kinds::FETCH_WAIT;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(FETCH_WAIT),
@@ -59,11 +59,11 @@ fn is_window(finding: &Finding) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::why::evidence::Evidence;
-    use crate::why::explanation::Severity;
-    use crate::why::kind::VerdictKind;
-    use crate::why::rules::tests::{MS, task};
-    use crate::why::sums::Upkeep;
+    use crate::evidence::Evidence;
+    use crate::explanation::Severity;
+    use crate::kind::VerdictKind;
+    use crate::rules::tests::{MS, task};
+    use crate::sums::Upkeep;
     use wirelap_events::{Holder, Leg, LegOffCpu, OffCpu, Stage};
     use wirelap_test_support::delivered;
 

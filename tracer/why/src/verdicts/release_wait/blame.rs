@@ -1,11 +1,11 @@
 //! Time for which a broker waited until the publisher had released a message.
 
-use crate::limits::causes::NOTICEABLE_TIME;
-use crate::why::awaited::Awaited;
-use crate::why::blame::{LegParts, Span};
-use crate::why::explanation::Cause;
-use crate::why::kind::VerdictKind;
+use crate::awaited::Awaited;
+use crate::blame::{LegParts, Span};
+use crate::explanation::Cause;
+use crate::kind::VerdictKind;
 use wirelap_events::{Nanos, Receipt, Segment};
+use wirelap_limits::causes::NOTICEABLE_TIME;
 
 impl LegParts<'_> {
     /// The sender of the message had not let it go: how long the broker waited for that. What the broker did with

@@ -5,14 +5,14 @@
 
 mod blame;
 
-use crate::limits::causes::NOTICEABLE_TIME;
-use crate::limits::kinds::RELEASE_WAIT;
-use crate::why::awaited::Awaited;
-use crate::why::clause::Clause;
-use crate::why::definition::Definition;
-use crate::why::finding::Finding;
-use crate::why::kind::VerdictKind;
+use crate::awaited::Awaited;
+use crate::clause::Clause;
+use crate::definition::Definition;
+use crate::finding::Finding;
+use crate::kind::VerdictKind;
 use wirelap_events::Receipt;
+use wirelap_limits::causes::NOTICEABLE_TIME;
+use wirelap_limits::kinds::RELEASE_WAIT;
 
 pub const DEFINITION: Definition = Definition {
     limits: Some(RELEASE_WAIT),

@@ -1,10 +1,10 @@
 //! First messages of a connection: those that are slow because of its start.
 
-use crate::limits::causes::{LONGEST_START_UP_WAIT, LONGEST_TUNING};
-use crate::why::blame::{BlameSink, BlamedPart, blame};
-use crate::why::definition::InStartUp;
-use crate::why::explanation::Cause;
+use crate::blame::{BlameSink, BlamedPart, blame};
+use crate::definition::InStartUp;
+use crate::explanation::Cause;
 use wirelap_events::{Delivery, Nanos};
+use wirelap_limits::causes::{LONGEST_START_UP_WAIT, LONGEST_TUNING};
 
 /// The time of a message by what a start-up may take, or takes only so long.
 #[derive(Debug, Default)]

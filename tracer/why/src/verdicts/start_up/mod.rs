@@ -5,14 +5,14 @@ mod first_messages;
 
 pub use first_messages::is_of_start_up;
 
-use crate::limits::rules::{LARGEST_START_UP_SHARE, LEAST_START_UP};
-use crate::why::clause::{Circumstance, Clause, Remedy};
-use crate::why::definition::Definition;
-use crate::why::evidence::Evidence;
-use crate::why::explanation::{Severity, Verdict};
-use crate::why::gathered::Gathered;
-use crate::why::kind::VerdictKind;
+use crate::clause::{Circumstance, Clause, Remedy};
+use crate::definition::Definition;
+use crate::evidence::Evidence;
+use crate::explanation::{Severity, Verdict};
+use crate::gathered::Gathered;
+use crate::kind::VerdictKind;
 use wirelap_events::{Nanos, Segment, Total};
+use wirelap_limits::rules::{LARGEST_START_UP_SHARE, LEAST_START_UP};
 
 /// The note is made when all other verdicts are, and is the last one.
 pub const DEFINITION: Definition = Definition::USUAL;
@@ -65,9 +65,9 @@ pub fn verdict(evidence: &Evidence, weighed: &Gathered) -> Option<Verdict> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::why::explanation::Why;
-    use crate::why::rules::tests::{MS, Made, explained, found, task};
-    use crate::why::sums::Upkeep;
+    use crate::explanation::Why;
+    use crate::rules::tests::{MS, Made, explained, found, task};
+    use crate::sums::Upkeep;
     use wirelap_events::{Circumstances, Delivery, Leg, MessageId, Stage, TxState};
     use wirelap_test_support::delivered;
 
