@@ -11,8 +11,9 @@ use std::sync::Arc;
 use wirelap_correlate::{DelayCause, VerdictKind};
 use wirelap_events::{
     ByteRange, CgroupId, Circumstances, Comm, Delivery, FanOut, FlowKey, FlowRange, GroupId,
-    Holder, Hop, Leg, LegOffCpu, MessageId, Nanos, NetNs, OffCpu, Offset, Pid, Recovery, Segment,
-    Stage, StageTimes, Stamp, TaskId, Tid, TopicId, Transport, TxState,
+    Holder, Hop, Leg, LegLosses, LegOffCpu, LegPath, MessageId, MessageRequest, Nanos, NetNs,
+    OffCpu, Offset, Pid, Recovery, Segment, SenderSocket, Stage, StageTimes, Stamp, TaskId, Tid,
+    TopicId, Transport, TxState,
 };
 use wirelap_history::{KeptMessage, MessageFate, Slice, Update};
 use wirelap_test_pipeline::snapshots;
@@ -79,12 +80,20 @@ prop_compose! {
             from: None, to: None, sender: threads[0], reader: threads[1], times: stages, chain, before,
             flow_range: FlowRange { range: ByteRange::new(Offset(range.0), range.1), ..FlowRange::default() },
             circumstances: Circumstances {
-                tx: is_tcp.then_some(TxState { in_flight, unsent, cwnd, mss, ..TxState::default() }),
-                send_len: in_flight, acked: at, requested: at, resent: flags[0], behind_loss: flags[1],
-                deferred: flags[2], start_up: flags[3], beside_upkeep: flags[4],
-                recovery: Some(Recovery::Fast),
+                socket: SenderSocket {
+                    tx: is_tcp.then_some(TxState { in_flight, unsent, cwnd, mss, ..TxState::default() }),
+                    send_len: in_flight, acked: at,
+                    ..SenderSocket::default()
+                },
+                loss: LegLosses {
+                    resent: flags[0], behind: flags[1], recovery: Some(Recovery::Fast),
+                    in_write: at.unwrap_or_default(),
+                    ..LegLosses::default()
+                },
+                path: LegPath { deferred: flags[2], ..LegPath::default() },
+                request: MessageRequest { made: at, ..MessageRequest::default() },
+                start_up: flags[3], beside_upkeep: flags[4],
                 fan_out: at.map(|first_sent| FanOut { position: cwnd, readers: mss, first_sent }),
-                loss_in_write: at.unwrap_or_default(),
                 ..Circumstances::default()
             },
         }

@@ -37,8 +37,9 @@ mod variants;
 pub use count::{Count, Size, SmallCount};
 pub use delivery::{
     AckRoundTrip, Circumstances, Credit, Delivery, EarlierBytes, FanOut, GroupId, Heard, Hop, Leg,
-    LegOffCpu, LinkQueue, MAX_HOPS, MAX_LEGS, MessageId, MissingBytes, OffCpu, SampleStatus,
-    SegmentSpan, TopicId,
+    LegLosses, LegOffCpu, LegPath, LinkQueue, MAX_HOPS, MAX_LEGS, MessageId, MessageRequest,
+    MissingBytes, OffCpu, ReaderArrival, SampleStatus, SegmentSpan, SendPermission, SenderSocket,
+    TopicId,
 };
 pub use detail::TraceDetail;
 pub use event::{

@@ -122,9 +122,9 @@ fn row_leg(leg: &Leg, segments: Option<Segments>) -> RowLeg {
         sender: leg.sender,
         reader: leg.reader,
         bytes: leg.flow_range.range.len(),
-        resent: leg.circumstances.resent,
-        behind_loss: leg.circumstances.behind_loss,
-        deferred: leg.circumstances.deferred,
+        resent: leg.circumstances.loss.resent,
+        behind_loss: leg.circumstances.loss.behind,
+        deferred: leg.circumstances.path.deferred,
         times: leg.times,
         segments,
     }

@@ -79,7 +79,7 @@ pub fn blame(delivery: &Delivery, out: &mut dyn BlameSink) {
         let leg = &delivery.legs[index];
         let rests = delivery.off_cpu_of(index);
         let is_last = index == last;
-        let (handing, throttled) = (rests.handoff_before, leg.circumstances.throttled);
+        let (handing, throttled) = (rests.handoff_before, leg.circumstances.permission.throttled);
         let ahead = delivery.legs.get(index.saturating_add(1)).and_then(Ahead::of);
         let mut leg_parts = LegParts { leg, rests, index, is_last, handing, throttled, ahead, out };
         leg_parts.charge_segments(&segments);
@@ -148,7 +148,7 @@ impl LegParts<'_> {
             match segment {
                 Segment::Write => {
                     let rest =
-                        self.charge_lost(segment, time, self.leg.circumstances.loss_in_write);
+                        self.charge_lost(segment, time, self.leg.circumstances.loss.in_write);
                     if self.leg.flow.transport == Transport::Udp {
                         // No socket keeps a datagram: it is its sender who had no CPU.
                         self.charge_work(segment, &self.rests.writing, rest, Cause::Ordinary);
@@ -164,7 +164,7 @@ impl LegParts<'_> {
                 }
                 Segment::SocketTx => {
                     let rest =
-                        self.charge_lost(segment, time, self.leg.circumstances.loss_in_socket);
+                        self.charge_lost(segment, time, self.leg.circumstances.loss.in_socket);
                     self.charge_held_back(
                         segment,
                         self.cause_in_socket(rest),
@@ -177,7 +177,7 @@ impl LegParts<'_> {
                 Segment::Wire => self.charge_wire(time),
                 Segment::StackRx => {
                     let seen = &self.leg.circumstances;
-                    let is_behind = seen.resent || seen.behind_loss || seen.overtook;
+                    let is_behind = seen.loss.resent || seen.loss.behind || seen.loss.overtook;
                     let lost = time >= NOTICEABLE_TIME && is_behind;
                     self.charge(segment, Cause::when(lost, VerdictKind::Retransmission), time);
                 }
@@ -190,7 +190,7 @@ impl LegParts<'_> {
                 Segment::Read => self.charge_own_work(segment, time, time >= SHORTEST_STALL),
                 Segment::Handoff => self.charge_handoff(time),
                 Segment::ClientTx => {
-                    let (begin, there) = self.leg.circumstances.missing.unwrap_or_default();
+                    let (begin, there) = self.leg.circumstances.loss.missing.unwrap_or_default();
                     let sent = self.leg.times.get(Stage::Send).unwrap_or_default();
                     let lost = there.min(sent) - begin.max(sent - time).min(there);
                     let rest = self.charge_lost(segment, time, lost);
@@ -283,10 +283,10 @@ impl LegParts<'_> {
             self.cause_of_write(time),
             Cause::Ordinary | Cause::Of(VerdictKind::LateWrite)
         );
-        let held = self.leg.circumstances.held_in_write.filter(|_| !is_told);
+        let held = self.leg.circumstances.socket.held_in_write.filter(|_| !is_told);
         let cause = held.and_then(|held| kept_by(self.leg, &held)).filter(|&cause| is_full(cause));
         let held = held.filter(|_| cause.is_some()).map_or(Nanos(0), |held| held.time);
-        let awaited = self.leg.circumstances.awaited_room;
+        let awaited = self.leg.circumstances.socket.awaited_room;
         let awaited = if is_told || awaited < NOTICEABLE_TIME { Nanos(0) } else { awaited };
         let held = held.max(awaited).min(time);
         let cause = cause.unwrap_or(Cause::Of(VerdictKind::SendBuffer));
@@ -295,7 +295,7 @@ impl LegParts<'_> {
     }
 
     fn cause_of_write(&self, time: Nanos) -> Cause {
-        let Some(tx) = self.leg.circumstances.tx.filter(|_| time >= NOTICEABLE_TIME) else {
+        let Some(tx) = self.leg.circumstances.socket.tx.filter(|_| time >= NOTICEABLE_TIME) else {
             return Cause::Ordinary;
         };
         if is_queued_behind(self.leg, tx) {
@@ -320,19 +320,19 @@ impl LegParts<'_> {
             return Cause::Ordinary;
         }
         // The first copy left unseen, and what followed until the second did is in this segment.
-        if seen.resent && self.leg.times.get(Stage::Lost).is_none() {
+        if seen.loss.resent && self.leg.times.get(Stage::Lost).is_none() {
             return Cause::Of(VerdictKind::Retransmission);
         }
-        let cause = match seen.tx {
+        let cause = match seen.socket.tx {
             Some(tx) if is_queued_behind(self.leg, tx) => Cause::Of(VerdictKind::QdiscQueueing),
-            Some(tx) => match held_back(tx, seen, time) {
+            Some(tx) => match held_back(tx, &seen.socket, time) {
                 // When it was sent, there was room; then there was none.
-                Cause::Ordinary if seen.no_room => Cause::Of(VerdictKind::ReceiveWindow),
+                Cause::Ordinary if seen.socket.no_room => Cause::Of(VerdictKind::ReceiveWindow),
                 cause => cause,
             },
             None => Cause::Ordinary,
         };
-        match seen.tx {
+        match seen.socket.tx {
             Some(tx) if cause == Cause::Of(VerdictKind::CongestionWindow) => {
                 congestion(self.leg, tx)
             }

@@ -53,11 +53,11 @@ impl VerdictCase<'_> {
 
     /// The state of TCP when the bytes were sent that had to wait, and how many were sent.
     pub fn tcp_at_send(&self) -> (Option<TxState>, u32) {
-        let (finding, seen) = (self.finding, &self.finding.circumstances);
+        let (finding, seen) = (self.finding, &self.finding.longest.circumstances);
         // The message itself came into the socket later than those that it had to wait for.
-        match seen.behind.filter(|_| finding.segment() == Segment::BrokerDwell) {
+        match seen.socket.behind.filter(|_| finding.segment() == Segment::BrokerDwell) {
             Some(behind) => (Some(behind.tx), behind.send_len),
-            None => (seen.tx, seen.send_len),
+            None => (seen.socket.tx, seen.socket.send_len),
         }
     }
 
@@ -88,20 +88,20 @@ impl VerdictCase<'_> {
 
     /// Time on a CPU of its thread, if that is known.
     pub fn cpu_time(&self) -> Option<CpuTime> {
-        self.evidence().setting.busy.get(&self.finding.task?.tid).copied()
+        self.evidence().setting.busy.get(&self.finding.longest.task?.tid).copied()
     }
 
     /// True if its thread is said to work on a message, or on all of them, for longer than it has had a CPU at all.
     pub fn cannot_have_worked(&self) -> bool {
         self.cpu_time().is_some_and(|time| {
             let longest = Nanos(time.at_most.0.saturating_mul(CPU_TIME_SLACK));
-            self.finding.longest > time.at_most || self.finding.worked > longest
+            self.finding.longest.time > time.at_most || self.finding.worked > longest
         })
     }
 
     /// The clause for how much of the time its thread was on a CPU.
     pub fn busy(&self) -> Option<Clause> {
-        let task = self.finding.task?;
+        let task = self.finding.longest.task?;
         Some(Clause::Busy { tid: task.tid, share: self.cpu_time()?.share })
     }
 
@@ -113,6 +113,7 @@ impl VerdictCase<'_> {
     /// True if its thread slept, and not for a time of its own choice.
     pub fn slept_for_others(&self) -> bool {
         self.finding
+            .longest
             .rest
             .is_some_and(|(rest, sleep)| rest == OffCpuReason::Asleep && sleep != SleepCall::Timer)
     }

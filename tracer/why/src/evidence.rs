@@ -88,7 +88,7 @@ impl Evidence {
     /// The threads that are named for something.
     pub fn tasks(&self) -> impl Iterator<Item = TaskId> {
         let all = self.steady.all().chain(self.start_up.all());
-        all.filter_map(|finding| finding.task)
+        all.filter_map(|finding| finding.longest.task)
     }
 
     /// A thread of the row's processes waited for a CPU until `at`.
@@ -98,25 +98,25 @@ impl Evidence {
 
     /// TCP's bytes were thrown away on this host; they come again.
     pub fn segment_dropped(&mut self, cause: DropCause) {
-        self.losses.segments_dropped[cause as usize].grow(1);
+        self.losses.segments.dropped[cause as usize].grow(1);
     }
 
     /// TCP's bytes came twice.
     pub fn segment_twice(&mut self) {
-        self.losses.twice.grow(1);
+        self.losses.segments.twice.grow(1);
     }
 
     /// A datagram of the row, on its way to `reader`, was thrown away.
     pub fn dropped(&mut self, cause: DropCause, reader: Option<Pid>) {
         match cause {
             DropCause::SocketBuffer => {
-                self.losses.socket_drops.grow(1);
+                self.losses.datagrams.by_socket.grow(1);
                 if let Some(reader) = reader {
-                    self.losses.full_sockets.count(reader, 1);
+                    self.losses.datagrams.full_sockets.count(reader, 1);
                 }
             }
-            DropCause::Queue => self.losses.queue_drops.grow(1),
-            DropCause::Filter => self.losses.filter_drops.grow(1),
+            DropCause::Queue => self.losses.datagrams.by_queue.grow(1),
+            DropCause::Filter => self.losses.datagrams.by_filter.grow(1),
             DropCause::NoSocket | DropCause::Duplicate | DropCause::Other | DropCause::TooBig => {}
         }
     }

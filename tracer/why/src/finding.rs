@@ -3,7 +3,7 @@
 use super::awaited::Awaited;
 use super::culprits::Culprits;
 use super::kind::VerdictKind;
-use super::loss_counts::Losses;
+use super::loss_counts::LostSegments;
 use super::timeline::Timeline;
 use wirelap_events::{
     CgroupId, Circumstances, DropCause, Holder, Nanos, OffCpuReason, Pid, Recovery, Saturate,
@@ -34,32 +34,39 @@ pub struct Finding {
     pub when: Timeline,
     /// By segment.
     pub segments: [u64; Segment::ALL.len()],
-    /// The part that took longest: its length, its process and its circumstances.
-    pub longest: Nanos,
+    /// The part that took longest.
+    pub longest: LongestPart,
     /// For how long a thread is said to have worked, each moment once, and until when.
     pub worked: Nanos,
     pub worked_until: Nanos,
-    pub task: Option<TaskId>,
-    /// That thread is the broker's.
-    pub at_broker: bool,
     /// Waits to be asked that began before the request came.
     pub late_requests: u64,
-    pub holder: Option<Holder>,
     /// Losses on the network that the messages waited for.
     pub lost: LossWaits,
     /// Time by the thing that brokers waited for, in nanoseconds.
     pub awaited: [u64; Awaited::ALL.len()],
     /// By what made TCP send again what they waited for.
     pub awaited_recoveries: [u64; Recovery::ALL.len()],
+    /// The threads that all of it waited for.
+    pub culprits: Culprits,
+}
+
+/// The part of a finding that took longest.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LongestPart {
+    pub time: Nanos,
+    pub task: Option<TaskId>,
+    /// That thread is the broker's.
+    pub at_broker: bool,
     /// The thread that it was for.
     pub reader: Option<TaskId>,
+    /// The thread that it waited for.
+    pub holder: Option<Holder>,
     /// The reason for which its thread rested, and the call in which it slept.
     pub rest: Option<(OffCpuReason, SleepCall)>,
     /// The cgroup whose CPU quota was used up.
     pub cgroup: CgroupId,
     pub circumstances: Circumstances,
-    /// The threads that all of it waited for.
-    pub culprits: Culprits,
 }
 
 /// The key of a finding: leg, 0 for the first, kind of cause, and the process, 0 where none can be named.
@@ -82,12 +89,12 @@ pub struct LossWaits {
 impl LossWaits {
     pub fn message(&mut self, seen: &Circumstances) {
         self.messages.grow(1);
-        self.own.grow(u64::from(seen.resent));
-        self.overtook.grow(u64::from(seen.overtook));
-        if let Some(recovery) = seen.recovery {
+        self.own.grow(u64::from(seen.loss.resent));
+        self.overtook.grow(u64::from(seen.loss.overtook));
+        if let Some(recovery) = seen.loss.recovery {
             self.recoveries[recovery as usize].grow(1);
         }
-        if let Some(cause) = seen.dropped {
+        if let Some(cause) = seen.loss.dropped {
             self.drops[cause as usize].grow(1);
         }
     }
@@ -103,7 +110,7 @@ impl LossWaits {
     /// True if nothing was lost of what these messages waited for: nearly all that TCP sent again had arrived, or arrived all the same,
     /// and of these messages' packets this host threw none away. Then packets overtook each other, or acknowledgements were late. If fewer
     /// arrived twice, it is not known which of them held up a message: where acknowledgements are lost as often as data, it is half.
-    pub fn were_only_late(&self, losses: &Losses) -> bool {
+    pub fn were_only_late(&self, segments: &LostSegments) -> bool {
         let is_thrown_away = DropCause::ALL
             .into_iter()
             .any(|cause| cause != DropCause::Duplicate && self.drops[cause as usize] > 0);
@@ -112,7 +119,7 @@ impl LossWaits {
             part > 0 && part.saturating_mul(of) >= whole.saturating_mul(most)
         };
         let is_overtaken = nearly_all(self.overtook, self.messages);
-        !is_thrown_away && (is_overtaken || nearly_all(losses.twice, losses.resent))
+        !is_thrown_away && (is_overtaken || nearly_all(segments.twice, segments.resent))
     }
 
     /// The cause for which most of the packets were thrown away, where the host did that.
@@ -135,20 +142,13 @@ impl Default for Finding {
             most: Nanos(0),
             when: Timeline::default(),
             segments: [0; Segment::ALL.len()],
-            longest: Nanos(0),
+            longest: LongestPart::default(),
             worked: Nanos(0),
             worked_until: Nanos(0),
-            task: None,
-            at_broker: false,
             late_requests: 0,
-            holder: None,
             lost: LossWaits::default(),
             awaited: [0; Awaited::ALL.len()],
             awaited_recoveries: [0; Recovery::ALL.len()],
-            reader: None,
-            rest: None,
-            cgroup: CgroupId(0),
-            circumstances: Circumstances::default(),
             culprits: Culprits::default(),
         }
     }
@@ -195,10 +195,12 @@ impl Finding {
     ) {
         self.awaited[awaited as usize].grow(time.0);
         let recovery = match awaited {
-            Awaited::Receipt => seen.release.and_then(|release| release.receipt?.recovery),
-            Awaited::Release => seen.release.and_then(|release| release.recovery),
+            Awaited::Receipt => {
+                seen.permission.release.and_then(|release| release.receipt?.recovery)
+            }
+            Awaited::Release => seen.permission.release.and_then(|release| release.recovery),
             Awaited::Nothing => None,
-            _ => seen.missing_by.and_then(|bytes| bytes.recovery),
+            _ => seen.loss.missing_by.and_then(|bytes| bytes.recovery),
         };
         if kind == VerdictKind::Retransmission
             && let Some(recovery) = recovery
@@ -236,12 +238,8 @@ impl Finding {
         recoveries.for_each(|(sum, more)| sum.grow(more));
         self.culprits.merge(&other.culprits);
         self.segments.iter_mut().zip(other.segments).for_each(|(sum, more)| sum.grow(more));
-        if other.longest > self.longest {
-            (self.longest, self.task) = (other.longest, other.task);
-            self.at_broker = other.at_broker;
-            (self.holder, self.rest, self.cgroup) = (other.holder, other.rest, other.cgroup);
-            self.reader = other.reader;
-            self.circumstances = other.circumstances;
+        if other.longest.time > self.longest.time {
+            self.longest = other.longest;
         }
     }
 }
@@ -262,7 +260,7 @@ mod tests {
     #[test]
     fn only_where_nearly_all_arrived_twice_nothing_was_lost() {
         let only_late = |resent, twice, waits: &LossWaits| {
-            waits.were_only_late(&Losses { resent, twice, ..Losses::default() })
+            waits.were_only_late(&LostSegments { resent, twice, ..LostSegments::default() })
         };
         let mut waits = LossWaits::default();
         assert!(only_late(176, 177, &waits));

@@ -46,13 +46,7 @@ pub struct Losses {
     /// Read by a broker, and not seen to leave it, where it is not known that it would have been.
     pub unmatched: u64,
     /// Read by a broker when the subscriber had left that their topic's messages had come to, and passed on to nobody.
-    pub abandoned: u64,
-    /// The subscriber that had left, the last time.
-    pub left_by: Option<Pid>,
-    /// The way in which it had left, the last time.
-    pub departure: Departure,
-    /// One of these subscribers' connections was closed without the farewell that its protocol has.
-    pub is_abrupt: bool,
+    pub abandoned: AbandonedMessages,
     /// Not got by subscribers when their connections were closed.
     pub left_behind: NotGot<MostLeft>,
     /// Read by a subscriber, and not joined to any message that was sent.
@@ -64,32 +58,64 @@ pub struct Losses {
     pub thrown_away: u64,
     /// Messages that their sender gave up when it had sent a part of them.
     pub cut_short: u64,
-    /// Records that no reader was sent: behind those of a reader that was seen before, and behind those of its own group.
-    pub passed_over: [u64; 2],
-    /// The process that began to read behind them.
-    pub passed_over_by: Option<Pid>,
+    /// Records that no reader was sent.
+    pub passed_over: PassedOverRecords,
     /// What the workloads themselves say, if they keep count.
     pub told: Option<WorkloadCounts>,
     /// Numbers of messages that never came out of the publisher.
     pub skipped: Missing,
-    /// Packets thrown away because the receiving socket's buffer was full.
-    pub socket_drops: u64,
-    /// Datagrams thrown away by a packet filter of this host.
-    pub filter_drops: u64,
-    /// The processes whose receive buffers were full.
-    pub full_sockets: FullSockets,
-    /// Packets thrown away because a queue of the device was full.
-    pub queue_drops: u64,
+    /// Datagrams that this host threw away.
+    pub datagrams: DroppedDatagrams,
     /// Delivered, or sent, more than once.
     pub duplicates: u64,
     /// Messages whose payload was in shared memory.
     pub shared: u64,
+    /// Segments that TCP sent again, and those that this host threw away.
+    pub segments: LostSegments,
+}
+
+/// Messages that a broker read when the subscriber had left that their topic's messages had come to, and passed on to nobody.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AbandonedMessages {
+    pub messages: u64,
+    /// The subscriber that had left, the last time.
+    pub left_by: Option<Pid>,
+    /// The way in which it had left, the last time.
+    pub departure: Departure,
+    /// One of these subscribers' connections was closed without the farewell that its protocol has.
+    pub is_abrupt: bool,
+}
+
+/// Records that no reader was sent: behind those of a reader that was seen before, and behind those of its own group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PassedOverRecords {
+    pub records: [u64; 2],
+    /// The process that began to read behind them.
+    pub by: Option<Pid>,
+}
+
+/// Datagrams that this host threw away, by the reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DroppedDatagrams {
+    /// The receiving socket's buffer was full.
+    pub by_socket: u64,
+    /// The processes whose receive buffers were full.
+    pub full_sockets: FullSockets,
+    /// A packet filter did it.
+    pub by_filter: u64,
+    /// A queue of the device was full.
+    pub by_queue: u64,
+}
+
+/// Segments of TCP that were sent more than once, or thrown away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LostSegments {
     /// Segments that TCP sent again.
     pub resent: u64,
     /// Segments that came when their bytes were there already.
     pub twice: u64,
-    /// Packets of TCP that this host threw away, with bytes that were not there yet, by cause.
-    pub segments_dropped: [u64; DropCause::ALL.len()],
+    /// Packets that this host threw away, with bytes that were not there yet, by cause.
+    pub dropped: [u64; DropCause::ALL.len()],
 }
 
 /// Processes whose receive buffers were full, and how many packets that cost each; of many, the first.
@@ -149,30 +175,18 @@ impl Losses {
     /// So many messages came when their reader had left in this way.
     pub fn abandon(&mut self, messages: u64, closed: ClosedConnection) {
         if messages > 0 {
-            self.abandoned.grow(messages);
-            self.left_by = closed.pid.or(self.left_by);
-            self.departure = Departure::of(&closed);
-            self.is_abrupt |= closed.is_abrupt && closed.unsubscribed.is_none();
-        }
-    }
-
-    /// A reader began so many records behind the last one that others were sent.
-    pub fn pass_over(&mut self, records: [u64; 2], by: Option<Pid>) {
-        let known = self.passed_over.iter_mut().zip(records);
-        known.for_each(|(sum, more)| sum.grow(more));
-        if records != [0; 2] {
-            self.passed_over_by = by.or(self.passed_over_by);
+            let sum = &mut self.abandoned;
+            sum.messages.grow(messages);
+            sum.left_by = closed.pid.or(sum.left_by);
+            sum.departure = Departure::of(&closed);
+            sum.is_abrupt |= closed.is_abrupt && closed.unsubscribed.is_none();
         }
     }
 
     /// What most of the datagrams were thrown away for that this host threw away.
     pub fn datagrams_dropped(&self) -> Option<DropCause> {
-        let causes = [
-            (self.socket_drops, DropCause::SocketBuffer),
-            (self.queue_drops, DropCause::Queue),
-            (self.filter_drops, DropCause::Filter),
-        ];
-        let (count, cause) = causes.into_iter().max_by_key(|(count, _)| *count)?;
+        let (cause, count) =
+            self.datagrams.by_cause().into_iter().max_by_key(|(_, count)| *count)?;
         (count > 0).then_some(cause)
     }
 
@@ -183,16 +197,13 @@ impl Losses {
         self.unread.grow(other.unread);
         self.swallowed.grow(other.swallowed);
         self.unmatched.grow(other.unmatched);
-        self.abandoned.grow(other.abandoned);
-        self.left_by = other.left_by.or(self.left_by);
-        self.departure = self.departure.max(other.departure);
-        self.is_abrupt |= other.is_abrupt;
+        self.abandoned.add(&other.abandoned);
         self.left_behind.add(other.left_behind);
         self.unjoined.grow(other.unjoined);
         self.hidden.grow(other.hidden);
         self.thrown_away.grow(other.thrown_away);
         self.cut_short.grow(other.cut_short);
-        self.pass_over(other.passed_over, other.passed_over_by);
+        self.passed_over.add(&other.passed_over);
         if let Some(more) = other.told {
             let told = self.told.get_or_insert_default();
             told.sent.grow(more.sent);
@@ -200,15 +211,54 @@ impl Losses {
             told.delivered.grow(more.delivered);
         }
         self.skipped.add(other.skipped);
-        self.socket_drops.grow(other.socket_drops);
-        self.queue_drops.grow(other.queue_drops);
+        self.datagrams.add(&other.datagrams);
         self.duplicates.grow(other.duplicates);
         self.shared.grow(other.shared);
+        self.segments.add(&other.segments);
+    }
+}
+
+impl AbandonedMessages {
+    fn add(&mut self, other: &AbandonedMessages) {
+        self.messages.grow(other.messages);
+        self.left_by = other.left_by.or(self.left_by);
+        self.departure = self.departure.max(other.departure);
+        self.is_abrupt |= other.is_abrupt;
+    }
+}
+
+impl PassedOverRecords {
+    /// Adds records that a reader began behind, and that reader.
+    pub fn add(&mut self, more: &PassedOverRecords) {
+        if more.records != [0; 2] {
+            self.records.iter_mut().zip(more.records).for_each(|(sum, more)| sum.grow(more));
+            self.by = more.by.or(self.by);
+        }
+    }
+}
+
+impl DroppedDatagrams {
+    /// The number of datagrams by cause.
+    pub fn by_cause(&self) -> [(DropCause, u64); 3] {
+        [
+            (DropCause::SocketBuffer, self.by_socket),
+            (DropCause::Filter, self.by_filter),
+            (DropCause::Queue, self.by_queue),
+        ]
+    }
+
+    fn add(&mut self, other: &DroppedDatagrams) {
+        self.by_socket.grow(other.by_socket);
+        self.by_queue.grow(other.by_queue);
+        self.by_filter.grow(other.by_filter);
+        other.full_sockets.all().for_each(|(pid, more)| self.full_sockets.count(pid, more));
+    }
+}
+
+impl LostSegments {
+    fn add(&mut self, other: &LostSegments) {
         self.resent.grow(other.resent);
         self.twice.grow(other.twice);
-        other.full_sockets.all().for_each(|(pid, more)| self.full_sockets.count(pid, more));
-        self.filter_drops.grow(other.filter_drops);
-        let dropped = self.segments_dropped.iter_mut().zip(other.segments_dropped);
-        dropped.for_each(|(sum, more)| sum.grow(more));
+        self.dropped.iter_mut().zip(other.dropped).for_each(|(sum, more)| sum.grow(more));
     }
 }

@@ -6,6 +6,7 @@ use super::breakdown::Cell;
 use super::definition::{Bearer, Definition, Nature};
 use super::evidence::Evidence;
 use super::explanation::Cause;
+use super::finding::LongestPart;
 use super::gathered::Gathered;
 use super::judge::{DelayCause, Spending};
 use super::kind::VerdictKind;
@@ -75,14 +76,7 @@ impl BlameSink for Recorder<'_> {
         if definition.has_culprits {
             finding.culprits.add(holder, time);
         }
-        if time > finding.longest {
-            finding.cgroup = cgroup_of(self.delivery, leg, segment);
-            finding.at_broker =
-                if sends { leg > 0 } else { leg.saturating_add(1) < self.delivery.legs.len() };
-            finding.longest = time;
-            finding.task = task;
-            finding.reader = on.reader;
-            finding.holder = holder.copied();
+        if time > finding.longest.time {
             // Of a reader that did not ask, little is known of how it rested.
             let is_asking = segment == Segment::BrokerDwell && !sends;
             let own = || {
@@ -94,8 +88,17 @@ impl BlameSink for Recorder<'_> {
             };
             let behind = if holder_slept { TIMED } else { BLOCKED };
             let is_behind = holder.is_some() && definition.nature == Nature::Stall;
-            finding.rest = is_behind.then_some(behind).or_else(own);
-            finding.circumstances = on.circumstances;
+            let is_last = leg.saturating_add(1) >= self.delivery.legs.len();
+            finding.longest = LongestPart {
+                time,
+                task,
+                at_broker: if sends { leg > 0 } else { !is_last },
+                reader: on.reader,
+                holder: holder.copied(),
+                rest: is_behind.then_some(behind).or_else(own),
+                cgroup: cgroup_of(self.delivery, leg, segment),
+                circumstances: on.circumstances,
+            };
         }
     }
 }
@@ -216,7 +219,7 @@ fn is_senders(definition: &Definition, segment: Segment, seen: &Circumstances) -
             let is_of_thread =
                 matches!(definition.nature, Nature::Work | Nature::Stall | Nature::ThreadWait);
             let is_own_pace =
-                seen.is_late_write() || seen.writes_at_own_pace() || seen.tx.is_none();
+                seen.is_late_write() || seen.writes_at_own_pace() || seen.socket.tx.is_none();
             let is_readers = segment != Segment::Write || !is_own_pace;
             let is_of_reader = matches!(bearer, Bearer::Reader | Bearer::ReaderOfSocket);
             !(is_of_reader || is_readers && is_of_thread)
@@ -282,7 +285,7 @@ mod tests {
         let first = delivered::leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
         let mut second = delivered::leg(&[(Stage::Send, 1_100), (Stage::Read, 1_200)]);
         (second.sender, second.reader) = (task(3), task(4));
-        second.circumstances.requested = Some(Nanos(900));
+        second.circumstances.request.made = Some(Nanos(900));
         let delivery = delivered::delivery(vec![first, second]);
         let kind = VerdictKind::FetchWait;
         let named = |awaited| {

@@ -64,8 +64,8 @@ impl KindOnLeg<'_> {
         let usual = || {
             Remedy::Usual(Circumstance {
                 segment: finding.segment(),
-                at_broker: finding.at_broker,
-                rest: finding.rest.map(|(rest, _)| rest),
+                at_broker: finding.longest.at_broker,
+                rest: finding.longest.rest.map(|(rest, _)| rest),
                 dropped: thrown_away(case),
             })
         };
@@ -73,7 +73,7 @@ impl KindOnLeg<'_> {
             culprits: finding.culprits.list(),
             leg: Some(leg_number(self.leg)),
             segment: Some(finding.segment()),
-            process: finding.task.map(|task| (task, case.name(task))),
+            process: finding.longest.task.map(|task| (task, case.name(task))),
             period: case.period(),
             evidence: (self.definition.facts)(case),
             remedy: (self.definition.remedy)(case).unwrap_or_else(usual),
@@ -104,7 +104,7 @@ impl KindOnLeg<'_> {
 /// The cause for which packets of a finding were thrown away, if they were.
 fn thrown_away(case: &VerdictCase<'_>) -> Option<DropCause> {
     let losses = &case.evidence().losses;
-    if case.finding.lost.were_only_late(losses) {
+    if case.finding.lost.were_only_late(&losses.segments) {
         return Some(DropCause::Duplicate);
     }
     case.finding.lost.mostly().or(losses.datagrams_dropped())

@@ -115,13 +115,13 @@ fn assert_facts(facts: &BTreeMap<String, String>, message: &KeptMessage) {
         let fact = |label: &str| &facts[&format!("leg {} {label}", index + 1)];
         let (bytes, tcp) = (fact("bytes"), fact("tcp"));
         let (range, seen) = (leg.flow_range.range, leg.circumstances);
-        let tx = seen.tx.unwrap();
+        let tx = seen.socket.tx.unwrap();
         assert!(fact(&format!("leg {}", index + 1)).starts_with(&leg.flow.to_string()));
         show(Figure::parse(bytes).unwrap(), range.len());
         show(after(bytes, "payload "), delivery.payload_len);
         show(after(bytes, "protocol "), range.len() - delivery.payload_len);
         show(after(bytes, "from byte "), range.start.0 - Offset::START.0);
-        show(after(bytes, "last byte had "), seen.send_len.into());
+        show(after(bytes, "last byte had "), seen.socket.send_len.into());
         show(after(tcp, "in flight "), tx.in_flight.into());
         show(after(tcp, "B in "), tx.segments_out.into());
         show(after(tcp, "unsent "), tx.unsent.into());
@@ -129,7 +129,7 @@ fn assert_facts(facts: &BTreeMap<String, String>, message: &KeptMessage) {
         show(after(tcp, "segments of "), tx.mss.into());
         show(after(tcp, "receive window "), tx.window.into());
         show(after(tcp, "send buffer "), tx.send_buffer.into());
-        if let Some(acked) = seen.acked {
+        if let Some(acked) = seen.socket.acked {
             let sent = leg.times.get(wirelap_events::Stage::Sent).unwrap();
             show(after(fact("acked"), "came "), (acked - sent).0);
         }

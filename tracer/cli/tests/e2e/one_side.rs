@@ -149,7 +149,7 @@ fn a_broker_seen_by_its_process_alone_shows_what_the_whole_view_shows() {
     for ((reader, _, seen), (same, _, all)) in bounds.iter().zip(&truth) {
         assert_eq!(reader, same);
         let arrived = all.legs.last().and_then(|leg| leg.times.get(Stage::Rx)).unwrap();
-        let heard = seen.legs.last().and_then(|leg| leg.circumstances.heard).unwrap();
+        let heard = seen.legs.last().and_then(|leg| leg.circumstances.path.heard).unwrap();
         assert!(heard.at >= arrived, "heard at {}, arrived at {arrived}", heard.at);
     }
 

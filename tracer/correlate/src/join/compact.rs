@@ -177,8 +177,9 @@ mod tests {
     use super::*;
     use wirelap_events::{
         AckRoundTrip, ByteRange, Comm, Cpu, Credit, DropCause, EarlierBytes, FanOut, FlowId,
-        FlowKey, Heard, Holder, Hop, LinkQueue, MAX_HOPS, MissingBytes, NetNs, OffCpuReason,
-        Offset, Pid, Receipt, Recovery, Release, RequestLimits, SleepCall, Tid, Transport, TxState,
+        FlowKey, Heard, Holder, Hop, LegLosses, LegPath, LinkQueue, MAX_HOPS, MessageRequest,
+        MissingBytes, NetNs, OffCpuReason, Offset, Pid, ReaderArrival, Receipt, Recovery, Release,
+        RequestLimits, SendPermission, SenderSocket, SleepCall, Tid, Transport, TxState,
     };
     use wirelap_flow::Node;
 
@@ -205,8 +206,11 @@ mod tests {
             before: vec![hop(3)],
             flow_range: FlowRange { flow: FlowId(3), range: ByteRange::new(Offset(5), 7) },
             circumstances: Circumstances {
-                tx: Some(TxState::default()),
-                send_len: 9,
+                socket: SenderSocket {
+                    tx: Some(TxState::default()),
+                    send_len: 9,
+                    ..SenderSocket::default()
+                },
                 start_up: true,
                 ..Circumstances::default()
             },
@@ -294,54 +298,70 @@ mod tests {
             before: vec![hop; MAX_HOPS],
             flow_range: FlowRange { flow: FlowId(u64::MAX), range },
             circumstances: Circumstances {
-                tx: Some(tx),
-                send_len: u32::MAX,
-                acked: Some(ever),
-                heard: Some(Heard { at: ever, delayed: true }),
-                whole_segment: true,
+                socket: SenderSocket {
+                    tx: Some(tx),
+                    send_len: u32::MAX,
+                    whole_segment: true,
+                    acked: Some(ever),
+                    no_room: true,
+                    awaited_room: ever,
+                    is_room_unseen: true,
+                    behind: Some(earlier),
+                    held_before: Some(earlier),
+                    held_in_write: Some(earlier),
+                },
+                loss: LegLosses {
+                    resent: true,
+                    behind: true,
+                    overtook: true,
+                    in_write: ever,
+                    in_socket: ever,
+                    missing: Some((ever, ever)),
+                    missing_by: Some(MissingBytes { by_receiver: true, recovery }),
+                    shrunk_window: true,
+                    recovery,
+                    dropped: Some(DropCause::Other),
+                },
+                path: LegPath {
+                    distance: ever,
+                    round_trip: Some(AckRoundTrip {
+                        time: ever,
+                        least: ever,
+                        is_without_queue: true,
+                    }),
+                    qdisc_queue: Some(queue),
+                    queue: Some(queue),
+                    deferred: true,
+                    deferred_since: ever,
+                    heard: Some(Heard { at: ever, delayed: true }),
+                },
+                request: MessageRequest {
+                    made: Some(ever),
+                    read: Some(ever),
+                    free_since: Some(ever),
+                    between: ever,
+                    resent: true,
+                    after_loss: true,
+                    limits: Some(RequestLimits { longest: ever, least_bytes: u64::MAX }),
+                    filled: Some(ever),
+                    awaits_commit: true,
+                },
+                subscription: ReaderArrival {
+                    ready: Some(ever),
+                    sender_was_gone: true,
+                    handed_over: true,
+                    has_expired: true,
+                },
+                permission: SendPermission {
+                    release: Some(release),
+                    credit: Some(credit),
+                    throttled: ever,
+                    answers_in_turn: true,
+                    requests_unread: Some((ever, ever)),
+                    publisher_unread: Some((ever, ever)),
+                },
                 unread: Some((ever, ever)),
                 reader_unobserved: true,
-                resent: true,
-                behind_loss: true,
-                overtook: true,
-                loss_in_write: ever,
-                loss_in_socket: ever,
-                missing: Some((ever, ever)),
-                missing_by: Some(MissingBytes { by_receiver: true, recovery }),
-                qdisc_queue: Some(queue),
-                path_queue: Some(queue),
-                round_trip: Some(AckRoundTrip { time: ever, least: ever, is_without_queue: true }),
-                shrunk_by_loss: true,
-                recovery,
-                dropped: Some(DropCause::Other),
-                deferred: true,
-                deferred_since: ever,
-                distance: ever,
-                requested: Some(ever),
-                request_read: Some(ever),
-                free_since: Some(ever),
-                between_requests: ever,
-                request_resent: true,
-                requested_after_loss: true,
-                request_limits: Some(RequestLimits { longest: ever, least_bytes: u64::MAX }),
-                filled: Some(ever),
-                awaits_commit: true,
-                ready: Some(ever),
-                sender_was_gone: true,
-                handed_over: true,
-                has_expired: true,
-                behind: Some(earlier),
-                held_before: Some(earlier),
-                held_in_write: Some(earlier),
-                awaited_room: ever,
-                is_room_unseen: true,
-                no_room: true,
-                throttled: ever,
-                answers_in_turn: true,
-                requests_unread: Some((ever, ever)),
-                publisher_unread: Some((ever, ever)),
-                release: Some(release),
-                credit: Some(credit),
                 beside_upkeep: true,
                 start_up: true,
                 fan_out: Some(FanOut { position: u32::MAX, readers: u32::MAX, first_sent: ever }),
@@ -359,8 +379,8 @@ mod tests {
     #[test]
     fn a_leg_comes_out_as_it_went_in() {
         let mut rare = leg();
-        rare.circumstances.resent = true;
-        rare.circumstances.acked = Some(Nanos(8));
+        rare.circumstances.loss.resent = true;
+        rare.circumstances.socket.acked = Some(Nanos(8));
         for leg in [leg(), rare, largest()] {
             let compact = CompactLeg::of(&leg, &ends(1)).unwrap();
             let mut place = self::leg();

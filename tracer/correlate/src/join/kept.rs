@@ -5,7 +5,7 @@
 
 use super::compact::{CompactLeg, SeenStages};
 use wirelap_events::{
-    Circumstances, FlowKey, FlowRange, Heard, Leg, Nanos, Stage, StageTimes, TaskId,
+    Circumstances, FlowKey, FlowRange, Heard, Leg, LegPath, Nanos, Stage, StageTimes, TaskId,
 };
 use wirelap_flow::{FlowEnds, PacketTimes, begin_and_end};
 
@@ -40,7 +40,7 @@ pub struct PacketLeg {
 impl PacketLeg {
     /// The packets of a leg of a flow; `None` if more than packets is known of it.
     fn of(leg: &Leg, ends: &FlowEnds, range: FlowRange) -> Option<PacketLeg> {
-        let Circumstances { heard, start_up, .. } = leg.circumstances;
+        let (heard, start_up) = (leg.circumstances.path.heard, leg.circumstances.start_up);
         let is_bare = leg.from.is_none()
             && leg.to.is_none()
             && leg.sender.is_none()
@@ -49,7 +49,7 @@ impl PacketLeg {
             && leg.before.is_empty()
             && leg.flow_range == range
             && leg.flow == ends.flow
-            && leg.circumstances == Circumstances { heard, start_up, ..Circumstances::default() };
+            && leg.circumstances == of_packets(heard, start_up);
         if !is_bare || leg.times.seen().nth(STAGES).is_some() {
             return None;
         }
@@ -91,9 +91,14 @@ impl PacketLeg {
         place.chain.clear();
         place.before.clear();
         place.flow_range = range;
-        let (heard, start_up) = (self.heard, self.start_up);
-        place.circumstances = Circumstances { heard, start_up, ..Circumstances::default() };
+        place.circumstances = of_packets(self.heard, self.start_up);
     }
+}
+
+/// The circumstances that packets alone tell of.
+fn of_packets(heard: Option<Heard>, start_up: bool) -> Circumstances {
+    let path = LegPath { heard, ..LegPath::default() };
+    Circumstances { path, start_up, ..Circumstances::default() }
 }
 
 impl KeptLeg {
@@ -219,7 +224,7 @@ mod tests {
         Leg {
             times,
             flow_range: range(),
-            circumstances: Circumstances { heard, start_up, ..Circumstances::default() },
+            circumstances: of_packets(heard, start_up),
             ..nothing(ends().flow)
         }
     }
@@ -235,7 +240,7 @@ mod tests {
     fn a_leg_of_which_more_is_known_is_kept_whole() {
         let mut others = [packets(), packets(), packets(), packets()];
         others[0].to = Some(SocketId(7));
-        others[1].circumstances.tx = Some(TxState::default());
+        others[1].circumstances.socket.tx = Some(TxState::default());
         others[2].times.set(Stage::Queue, Nanos(4));
         others[2].times.set(Stage::Lost, Nanos(3));
         others[3].flow_range.range.end = Offset(70);

@@ -99,7 +99,7 @@ fn a_broker_may_pass_on_qos_2_once_it_has_read_the_pubrel() {
     world.message(&mut subscribers[0].down, &bytes);
     let played = Played::of(&world);
     let releases: Vec<_> =
-        played.deliveries.iter().map(|all| all.legs[1].circumstances.release).collect();
+        played.deliveries.iter().map(|all| all.legs[1].circumstances.permission.release).collect();
     let Some(release) = releases[0] else { panic!("it had to wait for the PUBREL") };
     assert_eq!((release.sent, release.read), (given, read));
     assert!(given < release.left && release.left < release.arrived && release.arrived < read);
@@ -126,7 +126,7 @@ fn a_subscriber_that_comes_later_was_away() {
     world.message(&mut late.down, &message(1));
     let played = Played::of(&world);
     let ready: Vec<_> =
-        played.deliveries.iter().map(|all| all.legs[1].circumstances.ready).collect();
+        played.deliveries.iter().map(|all| all.legs[1].circumstances.subscription.ready).collect();
     assert_eq!((ready.len(), ready[0], ready[2]), (3, None, None));
     assert!(ready[1].is_some_and(|at| at >= asked), "{ready:?}, {asked:?}");
     assert!(!played.deliveries[1].legs[1].circumstances.start_up);
@@ -150,11 +150,11 @@ fn an_acknowledgement_makes_room_for_the_next_message() {
     let rooms: Vec<Option<Nanos>> = played
         .deliveries
         .iter()
-        .map(|all| all.legs[1].circumstances.credit.map(|room| room.at))
+        .map(|all| all.legs[1].circumstances.permission.credit.map(|room| room.at))
         .collect();
     assert_eq!(rooms[0], None);
     // It had the first message until it acknowledged it, and that was read at once.
-    let first = played.deliveries[1].legs[1].circumstances.credit.unwrap();
+    let first = played.deliveries[1].legs[1].circumstances.permission.credit.unwrap();
     assert!(first.own > Nanos(0) && first.unknown == Nanos(0), "{first:?}");
     assert!(first.longest.is_some_and(|(_, to)| asked[0].0 <= to && to <= first.at), "{first:?}");
     for (room, (given, taken)) in rooms[1..].iter().zip(asked) {

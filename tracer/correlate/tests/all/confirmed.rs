@@ -59,7 +59,7 @@ fn with_losses(edit: impl FnOnce(&mut World)) -> Played {
 #[test]
 fn a_publisher_that_has_no_receipt_owes_no_release() {
     let played = with_losses(|_| {});
-    let release = |n: usize| played.deliveries[n].legs[1].circumstances.release;
+    let release = |n: usize| played.deliveries[n].legs[1].circumstances.permission.release;
     let Some(Release { receipt: Some(receipt), sent, .. }) = release(9) else {
         panic!("{:?}", release(9));
     };
@@ -90,7 +90,7 @@ fn a_publisher_that_is_not_seen_is_not_named() {
 }
 
 fn credits(played: &Played) -> Vec<Credit> {
-    let credits = played.deliveries.iter().map(|all| all.legs[1].circumstances.credit);
+    let credits = played.deliveries.iter().map(|all| all.legs[1].circumstances.permission.credit);
     credits.map(Option::unwrap_or_default).collect()
 }
 

@@ -205,7 +205,7 @@ fn what_a_commit_is_waited_for_is_told() {
         assert_eq!(played.counts(), [20, 20, 20, 0]);
         for delivery in &played.deliveries {
             let seen = &delivery.legs[1].circumstances;
-            assert_eq!(seen.awaits_commit, is_committed && is_transactional);
+            assert_eq!(seen.request.awaits_commit, is_committed && is_transactional);
         }
     }
 }
@@ -303,7 +303,7 @@ fn handed_over(group: &str, committed: usize) -> (Played, Nanos) {
 /// Times at which those messages were taken over that waited for it.
 fn taken_over(played: &Played) -> Vec<Option<Nanos>> {
     let seen = played.deliveries.iter().map(|delivery: &Delivery| &delivery.legs[1].circumstances);
-    seen.filter(|seen| seen.handed_over).map(|seen| seen.ready).collect()
+    seen.filter(|seen| seen.subscription.handed_over).map(|seen| seen.subscription.ready).collect()
 }
 
 /// Messages that the first had got and had not committed are sent again, and had a reader.
@@ -345,7 +345,8 @@ fn a_broker_answers_its_producer_in_turn_and_a_consumer_is_no_server() {
     world.message(&mut producer.up, &produce(1, "t", &batch(1, &record)));
     world.message(&mut consumer.down, &fetched(1, "t", &batch(1, &record)));
     let played = Played::of(&world);
-    let in_turn = played.deliveries[0].legs.iter().map(|leg| leg.circumstances.answers_in_turn);
+    let in_turn =
+        played.deliveries[0].legs.iter().map(|leg| leg.circumstances.permission.answers_in_turn);
     assert!(in_turn.eq([true, false]));
 }
 

@@ -232,8 +232,8 @@ fn who_waits_behind_a_loss_waits_for_the_network() {
     assert_eq!(segment(behind, Segment::Loss), 0);
     assert!(segment(behind, Segment::StackRx) >= TIMEOUT, "{behind:#?}");
     let seen = behind.legs[0].circumstances;
-    assert_eq!((seen.resent, seen.behind_loss), (false, true));
-    assert_eq!(seen.dropped, Some(DropCause::Filter));
+    assert_eq!((seen.loss.resent, seen.loss.behind), (false, true));
+    assert_eq!(seen.loss.dropped, Some(DropCause::Filter));
     let evidence = assert_network(&played);
     assert!(evidence.contains("5 messages from a (pid 1) to b (pid 2), and 5 more"), "{evidence}");
 }
@@ -285,5 +285,5 @@ fn another_order_is_no_loss() {
     let played = Played::of(&world);
     let verdicts = &played.group().why.verdicts;
     assert!(verdicts.iter().all(|v| v.kind != VerdictKind::Retransmission), "{verdicts:#?}");
-    assert!(!of(&played, 15).legs[0].circumstances.behind_loss);
+    assert!(!of(&played, 15).legs[0].circumstances.loss.behind);
 }

@@ -69,7 +69,8 @@ fn each_channel_of_amqp_has_a_limit_of_its_own() {
     pass(&mut house, 1, 2, "a2");
     pass(&mut house, 2, 3, "b3");
     pass(&mut house, 3, 1, "c1");
-    let rooms: Vec<_> = house.facts().iter().map(|seen| seen.credit.map(|room| room.at)).collect();
+    let rooms: Vec<_> =
+        house.facts().iter().map(|seen| seen.permission.credit.map(|room| room.at)).collect();
     assert_eq!(rooms[..3], [None; 3]);
     assert!(is_of(rooms[3], first) && is_of(rooms[4], second), "{rooms:?}");
     assert_eq!(rooms[5], None, "nobody acknowledged there");
@@ -84,7 +85,7 @@ fn a_message_that_is_asked_for_waits_for_nothing_else() {
     let asked = house.said(&amqp::get("asked for"));
     house.delivered(&amqp::deliver("", "pushed", 1, b"pushed"));
     house.delivered(&amqp::got("asked for", 2, b"asked for"));
-    let requests: Vec<_> = house.facts().iter().map(|seen| seen.requested).collect();
+    let requests: Vec<_> = house.facts().iter().map(|seen| seen.request.made).collect();
     assert_eq!(requests[0], None);
     assert!(is_of(requests[1], asked), "{requests:?}");
 }
@@ -110,12 +111,13 @@ fn consumers_of_jetstream_are_asked_and_acknowledged_one_by_one() {
     house.published(&nats::message("PUB core", b"core"));
     house.delivered(&nats::message("MSG core 2", b"core"));
     let facts = house.facts();
-    let requests: Vec<_> = facts.iter().map(|seen| seen.requested).collect();
+    let requests: Vec<_> = facts.iter().map(|seen| seen.request.made).collect();
     // The second request came while a message of the first was still to come.
     assert!(is_of(requests[0], asked) && requests[2] == requests[0], "{requests:?} {again:?}");
     assert_eq!([requests[1], requests[3], requests[4]], [None; 3]);
-    assert_eq!(facts[0].request_limits.map(|ask| ask.longest), Some(Nanos(1_000_000_000)));
-    let rooms: Vec<_> = facts.iter().map(|seen| seen.credit.map(|room| room.at)).collect();
+    assert_eq!(facts[0].request.limits.map(|ask| ask.longest), Some(Nanos(1_000_000_000)));
+    let rooms: Vec<_> =
+        facts.iter().map(|seen| seen.permission.credit.map(|room| room.at)).collect();
     assert!(is_of(rooms[3], made), "{rooms:?}");
     assert_eq!([rooms[0], rooms[1], rooms[2], rooms[4]], [None; 4]);
 }

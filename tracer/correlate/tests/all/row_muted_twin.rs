@@ -137,7 +137,7 @@ fn a_dropped_packet_is_its_own_conversations() {
         }
         live.wait(1);
         let evidence = live.correlator.evidence();
-        let dropped = |at: usize| evidence[at].1.losses.segments_dropped.iter().sum::<u64>();
+        let dropped = |at: usize| evidence[at].1.losses.segments.dropped.iter().sum::<u64>();
         let expected = [0, 1].map(|house| u64::from(muted != Some(house)));
         assert_eq!([dropped(0), dropped(1)], expected, "{muted:?}");
     }

@@ -24,7 +24,7 @@ fn clients(world: &mut World, opening: [&[u8]; 2]) -> [Connection; 2] {
 /// Since when the subscriber of each message was there, where that was only after the broker had it.
 fn ready(world: &World) -> Vec<Option<Nanos>> {
     let played = Played::of(world);
-    played.deliveries.iter().map(|all| all.legs[1].circumstances.ready).collect()
+    played.deliveries.iter().map(|all| all.legs[1].circumstances.subscription.ready).collect()
 }
 
 const AMQP: [&[u8]; 2] =

@@ -145,7 +145,10 @@ fn what_a_broker_translates_is_followed() {
                 assert!(played.deliveries.iter().all(|one| time(one) < 100_000), "{case}");
                 let mut last = played.deliveries.iter().filter_map(|one| one.legs.last());
                 let has_expired = to.1 == "given up";
-                assert!(last.all(|leg| leg.circumstances.has_expired == has_expired), "{case}");
+                assert!(
+                    last.all(|leg| leg.circumstances.subscription.has_expired == has_expired),
+                    "{case}"
+                );
             }
         }
     }

@@ -7,111 +7,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub struct Circumstances {
-    /// The state of the sender's TCP at the send call that brought the last byte.
-    pub tx: Option<TxState>,
-    /// The bytes of that send call.
-    pub send_len: u32,
-    /// Time at which the last acknowledgement of earlier bytes reached the sender, after `sent` and before `queue`; `None` if none did.
-    pub acked: Option<Nanos>,
-    /// The acknowledgement of the last byte, if the reader is not seen on this host: by then the byte had arrived.
-    pub heard: Option<Heard>,
-    /// True if the last byte left in a full segment, or in several segments.
-    pub whole_segment: bool,
+    /// The sender's socket when the message was written, and what lay in it before.
+    pub socket: SenderSocket,
+    /// Bytes that were lost on the way, and what waited for them.
+    pub loss: LegLosses,
+    /// The network between the ends.
+    pub path: LegPath,
+    /// The receiver's request that the message answers (Kafka `Fetch`, a NATS pull); nothing if messages are pushed.
+    pub request: MessageRequest,
+    /// The receiver's coming, and the message's end, at a server that keeps messages.
+    pub subscription: ReaderArrival,
+    /// The permission to send, as far as the protocol has such.
+    pub permission: SendPermission,
     /// From when until when the reader had bytes in its socket that had left the sender's before `sent`, and had not read them; to the end of
     /// time while it had no room for more. Bytes that wait in the sender's socket meanwhile would otherwise wait in the reader's socket.
     pub unread: Option<(Nanos, Nanos)>,
     /// True if it is not observed when the reader sleeps and runs.
     pub reader_unobserved: bool,
-    /// True if some of the bytes were lost and sent again: by TCP or, in datagrams, by the protocol.
-    pub resent: bool,
-    /// True if earlier bytes of the connection were lost, so that the message had to wait for them.
-    pub behind_loss: bool,
-    /// True if the message overtook earlier bytes of the connection on the way, though nothing was lost, and had to wait for them.
-    pub overtook: bool,
-    /// Time for which earlier bytes or their acknowledgements were missing while the message was being written.
-    pub loss_in_write: Nanos,
-    /// Time for which earlier bytes or their acknowledgements were missing while the last byte waited in the sender's socket.
-    pub loss_in_socket: Nanos,
-    /// The last interval before the send in which lost bytes of either direction of the connection had not arrived yet. The bytes may
-    /// be a request or an acknowledgement of the receiver.
-    pub missing: Option<(Nanos, Nanos)>,
-    /// Sender of those bytes, and the way of their recovery; `None` if they were not TCP's.
-    pub missing_by: Option<MissingBytes>,
-    /// The longest time in which packets of the connection waited in the qdisc of this host, while the message was at its sender or on
-    /// its way.
-    pub qdisc_queue: Option<LinkQueue>,
-    /// The longest time in which bytes of the connection waited in a queue on the path, while the message was at its sender or on its
-    /// way.
-    pub path_queue: Option<LinkQueue>,
-    /// Round trip of the connection when the last byte was sent; `None` if none was seen.
-    pub round_trip: Option<AckRoundTrip>,
-    /// True if a loss shortly before had reduced the congestion window, which had not recovered yet.
-    pub shrunk_by_loss: bool,
-    /// Why TCP retransmitted lost bytes; `None` if it did not, or that was not seen.
-    pub recovery: Option<Recovery>,
-    /// Why the kernel of this host dropped a packet of the message, if it did.
-    pub dropped: Option<DropCause>,
-    /// True if the processing of the last packet was deferred to `ksoftirqd`.
-    pub deferred: bool,
-    /// Since when `ksoftirqd` had been woken then; 0 if that is not known, or it was not deferred.
-    pub deferred_since: Nanos,
-    /// The shortest time in which bytes of the leg's flow came from one end to the other until then; 0 if that was not seen.
-    pub distance: Nanos,
-    /// Time at which the receiver made the last request for messages on this connection (Kafka `Fetch`, a NATS pull) that the sender had read
-    /// before `send`; `None` if messages are pushed.
-    pub requested: Option<Nanos>,
-    /// Time at which the sender had read that request; `None` if that was not seen.
-    pub request_read: Option<Nanos>,
-    /// From when on the receiver could have made that request: it had everything that it got before.
-    pub free_since: Option<Nanos>,
-    /// For how long, after the sender had the message and before `free_since`, the receiver had the answer to its last request, as far as is
-    /// known, and had not made the next one.
-    pub between_requests: Nanos,
-    /// True if TCP had to retransmit that request.
-    pub request_resent: bool,
-    /// True if TCP had to retransmit what the receiver got before that request, so that it could not make it earlier.
-    pub requested_after_loss: bool,
-    /// Time and bytes for which that request let the sender wait; `None` if it did not tell.
-    pub request_limits: Option<RequestLimits>,
-    /// Time at which the sender had read the last of the messages with which it answered that request; `None` if they were not seen.
-    pub filled: Option<Nanos>,
-    /// True if the message is part of a transaction and its receiver takes only committed messages.
-    pub awaits_commit: bool,
-    /// Time at which the receiver had connected, said who it is and subscribed; `None` unless it did so only after the sender had
-    /// read the message.
-    pub ready: Option<Nanos>,
-    /// True if the receiver did that so late because the sender, a server, had been gone, and the receiver's connection with it.
-    pub sender_was_gone: bool,
-    /// True if the receiver then took the place of another member of its group, which had no reader of the message in between.
-    pub handed_over: bool,
-    /// True if the message lay in a queue of the sender, a server, until its time there was over: nobody was to have it before.
-    pub has_expired: bool,
-    /// Bytes that the sender had written on the connection before, if they were still in the socket after the sender had read the message.
-    pub behind: Option<EarlierBytes>,
-    /// Such bytes while the message was on its way to the sender: a forwarder that cannot send may not read either.
-    pub held_before: Option<EarlierBytes>,
-    /// Such bytes, of the message itself perhaps, while it was being written in several calls.
-    pub held_in_write: Option<EarlierBytes>,
-    /// For how long, while it was being written in several calls, the socket had refused bytes of the message, and the acknowledgements
-    /// had not come that made room for them.
-    pub awaited_room: Nanos,
-    /// True if the socket had refused the last bytes of the message before, and no acknowledgement was seen.
-    pub is_room_unseen: bool,
-    /// True if the receiver was seen to have no room while the last byte waited in its sender's socket.
-    pub no_room: bool,
-    /// For how long the receiver, a server, did not read the sender, by its own word, while the message was on its way.
-    pub throttled: Nanos,
-    /// True if the receiver, a server, reads nothing more of the connection until it has answered what it read last.
-    pub answers_in_turn: bool,
-    /// The last interval in which the sender, a server, did not read the receiver, by its own word, while it had the message.
-    pub requests_unread: Option<(Nanos, Nanos)>,
-    /// The last interval in which the sender, a server, did not read who had sent it the message, by its own word, while it had the
-    /// message.
-    pub publisher_unread: Option<(Nanos, Nanos)>,
-    /// The permission to pass the message on, if the sender had to wait for it after it had read the message.
-    pub release: Option<Release>,
-    /// The last acknowledgement that may have been needed before the sender could send more to this receiver.
-    pub credit: Option<Credit>,
     /// True if a keep-alive or discovery frame was on the same connection while the message was under way.
     pub beside_upkeep: bool,
     /// True if the message is one of the first of its connection, or was sent within a second after the connection was opened.
@@ -121,11 +33,144 @@ pub struct Circumstances {
     pub fan_out: Option<FanOut>,
 }
 
+/// The socket of a leg's sender when it wrote the message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
+pub struct SenderSocket {
+    /// The state of the sender's TCP at the send call that brought the last byte.
+    pub tx: Option<TxState>,
+    /// The bytes of that send call.
+    pub send_len: u32,
+    /// True if the last byte left in a full segment, or in several segments.
+    pub whole_segment: bool,
+    /// Time at which the last acknowledgement of earlier bytes reached the sender, after `sent` and before `queue`; `None` if none did.
+    pub acked: Option<Nanos>,
+    /// True if the receiver was seen to have no room while the last byte waited in its sender's socket.
+    pub no_room: bool,
+    /// For how long, while it was being written in several calls, the socket had refused bytes of the message, and the acknowledgements
+    /// had not come that made room for them.
+    pub awaited_room: Nanos,
+    /// True if the socket had refused the last bytes of the message before, and no acknowledgement was seen.
+    pub is_room_unseen: bool,
+    /// Bytes that the sender had written on the connection before, if they were still in the socket after the sender had read the message.
+    pub behind: Option<EarlierBytes>,
+    /// Such bytes while the message was on its way to the sender: a forwarder that cannot send may not read either.
+    pub held_before: Option<EarlierBytes>,
+    /// Such bytes, of the message itself perhaps, while it was being written in several calls.
+    pub held_in_write: Option<EarlierBytes>,
+}
+
+/// Bytes of a leg's connection that were lost, and what waited for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
+pub struct LegLosses {
+    /// True if some of the message's bytes were lost and sent again: by TCP or, in datagrams, by the protocol.
+    pub resent: bool,
+    /// True if earlier bytes of the connection were lost, so that the message had to wait for them.
+    pub behind: bool,
+    /// True if the message overtook earlier bytes of the connection on the way, though nothing was lost, and had to wait for them.
+    pub overtook: bool,
+    /// Time for which earlier bytes or their acknowledgements were missing while the message was being written.
+    pub in_write: Nanos,
+    /// Time for which earlier bytes or their acknowledgements were missing while the last byte waited in the sender's socket.
+    pub in_socket: Nanos,
+    /// The last interval before the send in which lost bytes of either direction of the connection had not arrived yet. The bytes may
+    /// be a request or an acknowledgement of the receiver.
+    pub missing: Option<(Nanos, Nanos)>,
+    /// Sender of those bytes, and the way of their recovery; `None` if they were not TCP's.
+    pub missing_by: Option<MissingBytes>,
+    /// True if a loss shortly before had reduced the congestion window, which had not recovered yet.
+    pub shrunk_window: bool,
+    /// Why TCP retransmitted lost bytes; `None` if it did not, or that was not seen.
+    pub recovery: Option<Recovery>,
+    /// Why the kernel of this host dropped a packet of the message, if it did.
+    pub dropped: Option<DropCause>,
+}
+
+/// The network between the ends of a leg.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LegPath {
+    /// The shortest time in which bytes of the leg's flow came from one end to the other until then; 0 if that was not seen.
+    pub distance: Nanos,
+    /// Round trip of the connection when the last byte was sent; `None` if none was seen.
+    pub round_trip: Option<AckRoundTrip>,
+    /// The longest time in which packets of the connection waited in the qdisc of this host, while the message was at its sender or on
+    /// its way.
+    pub qdisc_queue: Option<LinkQueue>,
+    /// The longest time in which bytes of the connection waited in a queue on the path, while the message was at its sender or on its
+    /// way.
+    pub queue: Option<LinkQueue>,
+    /// True if the processing of the last packet was deferred to `ksoftirqd`.
+    pub deferred: bool,
+    /// Since when `ksoftirqd` had been woken then; 0 if that is not known, or it was not deferred.
+    pub deferred_since: Nanos,
+    /// The acknowledgement of the last byte, if the reader is not seen on this host: by then the byte had arrived.
+    pub heard: Option<Heard>,
+}
+
+/// A receiver's last request for messages on a leg's connection that the sender had read before `send`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
+pub struct MessageRequest {
+    /// Time at which the receiver made it; `None` if messages are pushed.
+    pub made: Option<Nanos>,
+    /// Time at which the sender had read it; `None` if that was not seen.
+    pub read: Option<Nanos>,
+    /// From when on the receiver could have made it: it had everything that it got before.
+    pub free_since: Option<Nanos>,
+    /// For how long, after the sender had the message and before `free_since`, the receiver had the answer to its last request, as far as is
+    /// known, and had not made the next one.
+    pub between: Nanos,
+    /// True if TCP had to retransmit it.
+    pub resent: bool,
+    /// True if TCP had to retransmit what the receiver got before it, so that the receiver could not make it earlier.
+    pub after_loss: bool,
+    /// Time and bytes for which it let the sender wait; `None` if it did not tell.
+    pub limits: Option<RequestLimits>,
+    /// Time at which the sender had read the last of the messages with which it answered; `None` if they were not seen.
+    pub filled: Option<Nanos>,
+    /// True if the message is part of a transaction and its receiver takes only committed messages.
+    pub awaits_commit: bool,
+}
+
+/// A receiver's coming to a server that had kept a message for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReaderArrival {
+    /// Time at which the receiver had connected, said who it is and subscribed; `None` unless it did so only after the sender had
+    /// read the message.
+    pub ready: Option<Nanos>,
+    /// True if the receiver did that so late because the sender, a server, had been gone, and the receiver's connection with it.
+    pub sender_was_gone: bool,
+    /// True if the receiver then took the place of another member of its group, which had no reader of the message in between.
+    pub handed_over: bool,
+    /// True if the message lay in a queue of the sender, a server, until its time there was over: nobody was to have it before.
+    pub has_expired: bool,
+}
+
+/// The permission to send a message on a leg, and times in which an end did not read, by its own word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SendPermission {
+    /// The permission to pass the message on, if the sender had to wait for it after it had read the message.
+    pub release: Option<Release>,
+    /// The last acknowledgement that may have been needed before the sender could send more to this receiver.
+    pub credit: Option<Credit>,
+    /// For how long the receiver, a server, did not read the sender, by its own word, while the message was on its way.
+    pub throttled: Nanos,
+    /// True if the receiver, a server, reads nothing more of the connection until it has answered what it read last.
+    pub answers_in_turn: bool,
+    /// The last interval in which the sender, a server, did not read the receiver, by its own word, while it had the message.
+    pub requests_unread: Option<(Nanos, Nanos)>,
+    /// The last interval in which the sender, a server, did not read who had sent it the message, by its own word, while it had the
+    /// message.
+    pub publisher_unread: Option<(Nanos, Nanos)>,
+}
+
 impl Circumstances {
     /// True if all earlier bytes had left the socket and were acknowledged when the sender wrote the rest of the message. How long before
     /// there was room must be known.
     pub fn is_late_write(&self) -> bool {
-        !self.is_room_unseen && self.tx.is_some_and(|tx| tx.in_flight == 0 && tx.unsent == 0)
+        !self.socket.is_room_unseen
+            && self.socket.tx.is_some_and(|tx| tx.in_flight == 0 && tx.unsent == 0)
     }
 
     /// True if all earlier bytes had left the socket when the sender wrote the rest of the message, and the receiver had room for it: nothing
@@ -133,7 +178,19 @@ impl Circumstances {
     pub fn writes_at_own_pace(&self) -> bool {
         let has_room =
             |tx: TxState| tx.unsent == 0 && tx.in_flight.saturating_add(tx.mss) <= tx.window;
-        !self.is_room_unseen && self.awaited_room == Nanos(0) && self.tx.is_some_and(has_room)
+        !self.socket.is_room_unseen
+            && self.socket.awaited_room == Nanos(0)
+            && self.socket.tx.is_some_and(has_room)
+    }
+
+    /// Time at which the receiver allowed its sender to send, by a request or an acknowledgement; `None` if it did neither.
+    pub fn allowed(&self) -> Option<Nanos> {
+        self.request.made.or(self.permission.credit.map(|credit| credit.at))
+    }
+
+    /// The acknowledgement that the sender may have waited for. A receiver that asks for messages gets no more for one.
+    pub fn awaited_credit(&self) -> Option<Credit> {
+        self.permission.credit.filter(|_| self.request.made.is_none())
     }
 }
 
@@ -232,18 +289,6 @@ pub struct MissingBytes {
     pub by_receiver: bool,
     /// Why TCP retransmitted them; `None` if that was not seen.
     pub recovery: Option<Recovery>,
-}
-
-impl Circumstances {
-    /// Time at which the receiver allowed its sender to send, by a request or an acknowledgement; `None` if it did neither.
-    pub fn allowed(&self) -> Option<Nanos> {
-        self.requested.or(self.credit.map(|credit| credit.at))
-    }
-
-    /// The acknowledgement that the sender may have waited for. A receiver that asks for messages gets no more for one.
-    pub fn awaited_credit(&self) -> Option<Credit> {
-        self.credit.filter(|_| self.requested.is_none())
-    }
 }
 
 /// The position of a leg among those on which one thread sends one message, one after the other.

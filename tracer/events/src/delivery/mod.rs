@@ -13,7 +13,8 @@ mod off_cpu;
 mod sample_status;
 
 pub use circumstances::{
-    AckRoundTrip, Circumstances, Credit, EarlierBytes, FanOut, Heard, LinkQueue, MissingBytes,
+    AckRoundTrip, Circumstances, Credit, EarlierBytes, FanOut, Heard, LegLosses, LegPath,
+    LinkQueue, MessageRequest, MissingBytes, ReaderArrival, SendPermission, SenderSocket,
 };
 pub use leg::{Hop, Leg, MAX_HOPS, SegmentSpan};
 pub use off_cpu::{LegOffCpu, OffCpu};

@@ -127,7 +127,7 @@ impl Partial {
         if let Some(time) = leg.times.get(Stage::Xmit).and_then(|xmit| xmit.since(send)) {
             self.egress.add(time.0);
         }
-        match leg.circumstances.heard.and_then(|heard| Some((heard, heard.at.since(send)?))) {
+        match leg.circumstances.path.heard.and_then(|heard| Some((heard, heard.at.since(send)?))) {
             Some((heard, time)) if heard.delayed => self.delayed.add(time.0),
             Some((_, time)) => self.acknowledged.add(time.0),
             None => self.unacknowledged.grow(u64::from(is_stream)),

@@ -16,7 +16,7 @@ impl Flow {
             return Some(ready);
         }
         let path = self.marks.path(ByteRange::last_before(end), 0);
-        let was_behind = path.circumstances.behind_loss;
+        let was_behind = path.circumstances.loss.behind;
         // Of what came long ago, only when it was read is remembered.
         let had_read = || match &self.marks {
             Marks::Tcp(marks) => marks.had_read(end),
@@ -50,11 +50,12 @@ impl Flow {
             left: first_left(&path).unwrap_or(sent).max(sent),
             arrived,
             lost: marks.missing_before(byte, sent, arrived.unwrap_or(answered)),
-            recovery: seen.recovery,
+            recovery: seen.loss.recovery,
             nagle: waits_for_acknowledgement(&path),
             is_window_full: seen
+                .socket
                 .tx
-                .is_some_and(|tx| tx.in_flight.saturating_add(seen.send_len) > tx.window),
+                .is_some_and(|tx| tx.in_flight.saturating_add(seen.socket.send_len) > tx.window),
         })
     }
 }

@@ -186,11 +186,12 @@ impl FrameSink for Collector<'_> {
         }
         if let Some(data) = &frame.data {
             let shared = frame.is_in_shared_memory();
-            let topic = self.found.topics.id_of_topic(data.topic, self.protocol.name());
+            let topic_id = self.found.topics.id_of_topic(data.topic, self.protocol.name());
             let assembly = fragments.map(|fragments| fragments.message);
             let own = found_message(self.side, data);
             let own = Found { passed_on, has_expired, shared, ..own };
-            let mut found = Found { reader, topic, assembly, ..own };
+            let mut found = Found { reader, assembly, ..own };
+            found.topic.id = topic_id;
             // A stamp tells more.
             if found.stamp.is_none() {
                 found.place = place;
@@ -205,7 +206,7 @@ impl FrameSink for Collector<'_> {
             if numbers_topics {
                 let is_known = data.key.is_some() || !data.topic.is_empty();
                 let is_telling = found.content.is_some_and(|content| content.is_telling);
-                found.nameless = !is_known && !is_telling;
+                found.topic.is_nameless = !is_known && !is_telling;
             }
             found.usable_at = self.usable_at.filter(|&end| end > data.extent.end);
             if frame.range.is_empty() {

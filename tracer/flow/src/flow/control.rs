@@ -180,7 +180,7 @@ impl FlowControl {
         let open = self.requests_mut().take_while(|request| request.read.is_none());
         for request in open.filter(|request| request.end <= end) {
             let seen = marks.path(ByteRange::last_before(request.end), 0).circumstances;
-            request.read = Some((at, seen.resent || seen.behind_loss));
+            request.read = Some((at, seen.loss.resent || seen.loss.behind));
         }
     }
 }

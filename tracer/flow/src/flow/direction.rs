@@ -108,7 +108,7 @@ impl Flow {
     pub fn was_last_resent(&self) -> bool {
         let Some(end) = self.bytes.next() else { return false };
         let seen = self.marks.path(ByteRange::last_before(end), 0).circumstances;
-        seen.resent || seen.behind_loss
+        seen.loss.resent || seen.loss.behind
     }
 
     /// Time at which the last bytes that came were there for their reader.

@@ -31,23 +31,15 @@ pub struct Found {
     /// True if its payload is in shared memory.
     pub shared: bool,
     pub reader: FoundReader,
-    /// True if its topic is a number that nothing tells the meaning of, and it has too little payload to be
-    /// known by.
-    pub nameless: bool,
     /// No packet of it was seen: its neighbours tell of it.
     pub framed: bool,
-    /// The topic, if topics are kept.
-    pub topic: Option<TopicId>,
+    pub topic: FoundTopic,
     /// The name among messages in fragments, if it is one of them.
     pub assembly: Option<GlobalKey>,
-    /// A number for its topic; messages of one topic have the same.
-    pub subject: u64,
     /// Bytes of its payload on the wire: less than it has, where it is compressed.
     pub wire_payload: u64,
     /// The end of the bytes that must be there too before its reader can use it.
     pub usable_at: Option<Offset>,
-    /// The hash that the identities of stamped messages of its topic begin with.
-    pub topic_hash: TopicHash,
     /// The place in its server's log, where equal messages are told apart by that.
     pub place: FoundPlace,
 }
@@ -68,17 +60,27 @@ impl Found {
             has_expired: false,
             shared: false,
             reader: FoundReader::default(),
-            nameless: false,
             framed: false,
-            topic: None,
+            topic: FoundTopic::default(),
             assembly: None,
-            subject: 0,
             wire_payload: payload_len,
             usable_at: None,
-            topic_hash: TopicHash::default(),
             place: FoundPlace::Unknown,
         }
     }
+}
+
+/// The topic of a message.
+#[derive(Clone, Debug, Default)]
+pub struct FoundTopic {
+    /// The topic's name, if names are kept.
+    pub id: Option<TopicId>,
+    /// A number for it; messages of one topic have the same.
+    pub subject: u64,
+    /// The hash that the identities of stamped messages of the topic begin with.
+    pub hash: TopicHash,
+    /// True if it is a number that nothing tells the meaning of, and the message has too little payload to be known by.
+    pub is_nameless: bool,
 }
 
 /// The reader of a message, as far as the message tells.

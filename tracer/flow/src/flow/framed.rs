@@ -5,7 +5,7 @@
 //!   | number 41  |  one send  | number 43  |    all of one length
 //! ```
 
-use super::found::{Found, FoundReader, Identity};
+use super::found::{Found, FoundReader, FoundTopic, Identity};
 use super::places::FoundPlace;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
@@ -36,8 +36,8 @@ pub fn between(before: &Found, hole: ByteRange, after: &Found, place: u64) -> Op
     match (before.stamp, after.stamp) {
         (Some(first), Some(last)) => {
             let stamp = number_between(first, last)?;
-            let identity = before.topic_hash.identity(stamp);
-            (before.topic_hash == after.topic_hash).then_some(Found {
+            let identity = before.topic.hash.identity(stamp);
+            (before.topic.hash == after.topic.hash).then_some(Found {
                 stamp: Some(stamp),
                 identity,
                 ..unknown
@@ -48,7 +48,8 @@ pub fn between(before: &Found, hole: ByteRange, after: &Found, place: u64) -> Op
             (place, hole.start.0).hash(&mut hasher);
             let identity = Identity { hash: hasher.finish(), exact: true };
             let reader = FoundReader { group: ReaderGroup::Unknown, ..unknown.reader };
-            Some(Found { identity, topic: None, reader, ..unknown })
+            let topic = FoundTopic { id: None, ..unknown.topic };
+            Some(Found { identity, topic, reader, ..unknown })
         }
         _ => None,
     }
@@ -71,11 +72,11 @@ mod tests {
 
     fn found(start: u64, seq: Option<u32>) -> Found {
         let stamp = seq.map(|seq| Stamp { stream: 0, seq, reply: false, warmup: false });
-        let topic_hash = TopicHash::new(b"a/b");
+        let topic = FoundTopic { hash: TopicHash::new(b"a/b"), ..FoundTopic::default() };
         let other = Stamp { stream: 1, seq: 0, reply: false, warmup: false };
-        let identity = topic_hash.identity(stamp.unwrap_or(other));
+        let identity = topic.hash.identity(stamp.unwrap_or(other));
         let extent = ByteRange::new(Offset(start), 100);
-        Found { stamp, topic_hash, ..Found::new(Side::A, extent, identity, 90) }
+        Found { stamp, topic, ..Found::new(Side::A, extent, identity, 90) }
     }
 
     fn hole(len: u64) -> ByteRange {
@@ -95,7 +96,7 @@ mod tests {
     #[test]
     fn without_numbers_it_is_a_message_of_its_own() {
         let told = |place| between(&found(100, None), hole(100), &found(300, None), place).unwrap();
-        assert_eq!(told(1).topic, None);
+        assert_eq!(told(1).topic.id, None);
         assert_ne!(told(1).identity, told(2).identity);
     }
 

@@ -1,6 +1,6 @@
 //! The identity of a message, which is the same on every flow.
 
-use super::found::{Content, Found, Identity, TopicHash};
+use super::found::{Content, Found, FoundTopic, Identity, TopicHash};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{DecodedMessage, GlobalKey, Stamp};
@@ -20,10 +20,13 @@ pub fn identity_of(key: GlobalKey) -> Identity {
 /// The message of a frame with its identity: our workloads' stamp, the protocol's own key, or a digest of its content.
 pub fn found_message(side: Side, data: &DecodedMessage<'_>) -> Found {
     let stamp = Stamp::decode(data.payload);
-    let topic_hash =
-        if stamp.is_some() { TopicHash::new(data.topic) } else { TopicHash::default() };
+    let topic = FoundTopic {
+        subject: topic_number(data.topic),
+        hash: stamp.map_or_else(TopicHash::default, |_| TopicHash::new(data.topic)),
+        ..FoundTopic::default()
+    };
     let identity = match (stamp, data.key) {
-        (Some(stamp), _) => topic_hash.identity(stamp),
+        (Some(stamp), _) => topic.hash.identity(stamp),
         (None, Some(key)) => Identity { exact: key.unique, ..identity_of(key) },
         (None, None) => {
             let mut hasher = FxHasher::default();
@@ -36,8 +39,7 @@ pub fn found_message(side: Side, data: &DecodedMessage<'_>) -> Found {
         stamp,
         duplicate: data.duplicate,
         retained: data.retained,
-        topic_hash,
-        subject: topic_number(data.topic),
+        topic,
         ..Found::new(side, data.extent, identity, data.payload_len)
     }
 }

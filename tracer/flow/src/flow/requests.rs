@@ -89,8 +89,8 @@ impl PendingRelease {
             read,
             waited: waits.fold(Nanos(0), |sum, wait| sum + wait),
             nagle: waits_for_acknowledgement(path),
-            resent: seen.resent || seen.behind_loss,
-            recovery: seen.recovery,
+            resent: seen.loss.resent || seen.loss.behind,
+            recovery: seen.loss.recovery,
             receipt: self.receipt,
         }
     }
@@ -98,12 +98,12 @@ impl PendingRelease {
 
 /// Time at which a byte left its socket for the first time.
 pub fn first_left(path: &Path<'_>) -> Option<Nanos> {
-    if path.circumstances.resent { path.lost } else { path.queue.or(path.xmit) }
+    if path.circumstances.loss.resent { path.lost } else { path.queue.or(path.xmit) }
 }
 
 /// True if Nagle's algorithm kept a byte until earlier ones were acknowledged.
 pub fn waits_for_acknowledgement(path: &Path<'_>) -> bool {
     let seen = &path.circumstances;
-    let may_wait = seen.tx.is_some_and(|tx| tx.nagle == Nagle::On && tx.in_flight > 0);
-    may_wait && seen.acked.is_some()
+    let may_wait = seen.socket.tx.is_some_and(|tx| tx.nagle == Nagle::On && tx.in_flight > 0);
+    may_wait && seen.socket.acked.is_some()
 }

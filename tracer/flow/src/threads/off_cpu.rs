@@ -119,7 +119,7 @@ impl Schedules<'_> {
     fn dwell(self, leg: &Leg, ForwarderRead { read, by }: ForwarderRead, rests: &mut LegOffCpu) {
         let Some(sent) = leg.times.get(Stage::Send) else { return };
         let seen = &leg.circumstances;
-        let asking = || Some((seen.free_since?.max(read), seen.requested?.min(sent)));
+        let asking = || Some((seen.request.free_since?.max(read), seen.request.made?.min(sent)));
         let acknowledging = || seen.awaited_credit()?.longest;
         if let (Some((from, to)), Some(reader)) = (asking().or_else(acknowledging), leg.reader)
             && to > from

@@ -274,7 +274,7 @@ impl<W: Write> TraceWriter<W> {
 
     /// Writes the state of the sender's TCP at the send of the last byte, as counters.
     fn counters(&mut self, leg: &Leg) -> io::Result<()> {
-        let (Some(tx), Some(at)) = (leg.circumstances.tx, leg.times.get(Stage::Sent)) else {
+        let (Some(tx), Some(at)) = (leg.circumstances.socket.tx, leg.times.get(Stage::Sent)) else {
             return Ok(());
         };
         let pid = self.tracks.flow(leg.flow);

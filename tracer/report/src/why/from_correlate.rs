@@ -279,21 +279,21 @@ impl TimeOrigin {
 
     fn circumstances(self, seen: &Circumstances, rests: &LegOffCpu) -> LegCircumstances {
         LegCircumstances {
-            tcp: seen.tx.map(TcpState::from),
-            send_bytes: seen.send_len,
-            acked_ns: seen.acked.map(|at| self.at(at)),
-            resent: seen.resent,
-            behind_loss: seen.behind_loss,
-            recovery: seen.recovery.map(|recovery| recovery.name().to_owned()),
-            dropped_by: seen.dropped.map(|cause| cause.name().to_owned()),
-            deferred: seen.deferred,
+            tcp: seen.socket.tx.map(TcpState::from),
+            send_bytes: seen.socket.send_len,
+            acked_ns: seen.socket.acked.map(|at| self.at(at)),
+            resent: seen.loss.resent,
+            behind_loss: seen.loss.behind,
+            recovery: seen.loss.recovery.map(|recovery| recovery.name().to_owned()),
+            dropped_by: seen.loss.dropped.map(|cause| cause.name().to_owned()),
+            deferred: seen.path.deferred,
             reader_preempted: preemption(
                 &(rests.before_wakeup.unwrap_or_default() + rests.reader.unwrap_or_default()),
             ),
             sender_preempted: preemption(
                 &(rests.dwell.unwrap_or_default() + rests.sender.unwrap_or_default()),
             ),
-            asked_ns: seen.requested.map(|at| self.at(at)),
+            asked_ns: seen.request.made.map(|at| self.at(at)),
             beside_upkeep: seen.beside_upkeep,
         }
     }

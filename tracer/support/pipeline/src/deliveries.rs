@@ -4,7 +4,8 @@ use wirelap_correlate::{DelayCause, VerdictKind};
 use wirelap_events::{
     ByteRange, Circumstances, Comm, Delivery, DropCause, FlowId, FlowKey, FlowRange, GroupId,
     Holder, Hop, Leg, LegOffCpu, MessageId, Nagle, Nanos, NetNs, OffCpu, OffCpuReason, Offset, Pid,
-    Recovery, Segment, SleepCall, Stage, Stamp, TaskId, Tid, TopicId, Transport, TxState,
+    Recovery, Segment, SenderSocket, SleepCall, Stage, Stamp, TaskId, Tid, TopicId, Transport,
+    TxState,
 };
 use wirelap_test_support::delivered;
 
@@ -94,8 +95,8 @@ pub fn delayed(number: u32) -> Delivery {
     (all[7], all[8]) = (40_144_600, 40_147_200);
     let mut delivery = brokered(number, first.map(|ns| at + ns), all.map(|ns| at + ns));
     let circumstances = &mut delivery.legs[1].circumstances;
-    circumstances.acked = Some(Nanos(at + 40_131_000));
-    if let Some(tx) = &mut circumstances.tx {
+    circumstances.socket.acked = Some(Nanos(at + 40_131_000));
+    if let Some(tx) = &mut circumstances.socket.tx {
         (tx.nagle, tx.in_flight, tx.segments_out) = (Nagle::On, 98, 1);
     }
     delivery
@@ -122,9 +123,9 @@ pub fn lost(number: u32) -> Delivery {
     let mut delivery = brokered(number, all.map(|ns| at + ns), second.map(|ns| at + ns));
     delivery.legs[0].times.set(Stage::Lost, Nanos(at + 3_100));
     let circumstances = &mut delivery.legs[0].circumstances;
-    circumstances.resent = true;
-    circumstances.recovery = Some(Recovery::Timeout);
-    circumstances.dropped = Some(DropCause::Filter);
+    circumstances.loss.resent = true;
+    circumstances.loss.recovery = Some(Recovery::Timeout);
+    circumstances.loss.dropped = Some(DropCause::Filter);
     delivery
 }
 
@@ -196,9 +197,7 @@ fn leg(ports: (u16, u16), pids: (u32, u32), times: [u64; 9], offset: u64) -> Leg
         chain: vec![hop(pids.1, pids.1, times[6], times[7])],
         flow_range: range(offset, 78),
         circumstances: Circumstances {
-            tx: Some(tx),
-            send_len: 78,
-            whole_segment: false,
+            socket: SenderSocket { tx: Some(tx), send_len: 78, ..SenderSocket::default() },
             ..Circumstances::default()
         },
         ..delivered::leg(&stages)

@@ -18,13 +18,13 @@ impl Ahead {
     /// Finds what kept the forwarder from sending on the leg `next`, by its socket while the message was on its way: at the send of
     /// the message itself, there may be room again.
     pub fn of(next: &Leg) -> Option<Ahead> {
-        let earlier = next.circumstances.held_before?;
+        let earlier = next.circumstances.socket.held_before?;
         let cause = kept_by(next, &earlier).filter(|&cause| is_full(cause))?;
         let (from, to) = (earlier.since, earlier.since + earlier.time);
         let seen = &next.circumstances;
         let queues = [
-            (seen.qdisc_queue, VerdictKind::QdiscQueueing),
-            (seen.path_queue, VerdictKind::BottleneckLink),
+            (seen.path.qdisc_queue, VerdictKind::QdiscQueueing),
+            (seen.path.queue, VerdictKind::BottleneckLink),
         ];
         let is_most = |within: Nanos| within.0 > earlier.time.0 / 2;
         let mut on_link = queues

@@ -18,16 +18,16 @@ impl LegParts<'_> {
         let fan_out = self.leg.circumstances.fan_out.map_or(sent, |fan_out| fan_out.first_sent);
         let mut rest = Span { from: read, to: sent, fan_out };
         let released = self.charge_release(&mut rest);
-        if let Some(ready) = self.leg.circumstances.ready {
+        if let Some(ready) = self.leg.circumstances.subscription.ready {
             let kind = match &self.leg.circumstances {
-                seen if seen.sender_was_gone => VerdictKind::BrokerAway,
-                seen if seen.handed_over => VerdictKind::GroupRebalance,
+                seen if seen.subscription.sender_was_gone => VerdictKind::BrokerAway,
+                seen if seen.subscription.handed_over => VerdictKind::GroupRebalance,
                 _ => VerdictKind::SubscriberAway,
             };
             self.charge_kind(Segment::BrokerDwell, kind, rest.advance(ready));
         }
         // A broker that pushes sends to whom it does not read, too.
-        if let Some((from, until)) = self.leg.circumstances.requests_unread
+        if let Some((from, until)) = self.leg.circumstances.permission.requests_unread
             && self.leg.circumstances.allowed().is_some()
         {
             let before = rest.from;
@@ -45,15 +45,16 @@ impl LegParts<'_> {
             self.charge_unacknowledged(&credit, &mut rest);
         }
         self.charge_earlier(&mut rest);
-        let asked = self.leg.circumstances.requested;
+        let asked = self.leg.circumstances.request.made;
         let seen = &self.leg.circumstances;
         let (was_lost, taken) =
-            (seen.requested_after_loss, seen.request_read.filter(|_| seen.request_resent));
+            (seen.request.after_loss, seen.request.read.filter(|_| seen.request.resent));
         if let Some(asked) = asked {
             // It could not ask before it had what came before; from then on, it is late by its own doing.
             let from = rest.from;
-            let waited = rest.advance(seen.free_since.map_or(asked, |free| free.min(asked)));
-            self.charge_unasked(from, waited, seen.between_requests, was_lost);
+            let waited =
+                rest.advance(seen.request.free_since.map_or(asked, |free| free.min(asked)));
+            self.charge_unasked(from, waited, seen.request.between, was_lost);
             let from = rest.from;
             let late = rest.advance(asked);
             self.charge_late_request(from, late);
@@ -68,7 +69,7 @@ impl LegParts<'_> {
             is_awaited = false;
         }
         // A thread of the broker's leads to the send when the transaction has ended; what others did before is not about it.
-        if seen.awaits_commit
+        if seen.request.awaits_commit
             && let Some(last) = self.leg.before.last()
         {
             self.charge_kind(
@@ -78,7 +79,7 @@ impl LegParts<'_> {
             );
         }
         self.charge_unread_publisher(&mut rest);
-        if seen.has_expired {
+        if seen.subscription.has_expired {
             // What the broker did from then on is its own matter.
             let until = self.leg.before.last().map_or(sent, |last| last.woken);
             self.charge_awaited(VerdictKind::FetchWait, Awaited::Expiry, rest.advance(until));
@@ -109,7 +110,7 @@ impl LegParts<'_> {
 
     /// Earlier bytes were in the socket when the broker had the message, or was permitted to send it.
     fn charge_earlier(&mut self, rest: &mut Span) {
-        if let Some(earlier) = self.leg.circumstances.behind
+        if let Some(earlier) = self.leg.circumstances.socket.behind
             && earlier.since <= rest.from
             && let Some(cause) = kept_by(self.leg, &earlier)
         {
@@ -123,7 +124,7 @@ impl LegParts<'_> {
 
     /// Puts down what of `time` from `from` on earlier bytes were in the socket, `most` at most. Returns how much that is.
     pub fn charge_earlier_within(&mut self, from: Nanos, time: Nanos, most: Nanos) -> Nanos {
-        let Some(earlier) = self.leg.circumstances.behind else { return Nanos(0) };
+        let Some(earlier) = self.leg.circumstances.socket.behind else { return Nanos(0) };
         let until = (earlier.since + earlier.time).min(from + time);
         let held = (until - earlier.since.max(from).min(until)).min(most);
         match kept_by(self.leg, &earlier).filter(|_| held >= NOTICEABLE_TIME) {
@@ -141,7 +142,7 @@ impl LegParts<'_> {
     /// The cause where a thread of the forwarder slept. One that is asked for messages hands them out when all is done that
     /// this takes: other threads write them down, other brokers copy them.
     pub fn cause_of_sleep(&self, asleep: Nanos) -> Cause {
-        if self.leg.circumstances.requested.is_some() && asleep < LONGEST_HANDING_ON {
+        if self.leg.circumstances.request.made.is_some() && asleep < LONGEST_HANDING_ON {
             return Cause::Of(VerdictKind::FetchWait);
         }
         Cause::when(asleep >= SHORTEST_STALL, VerdictKind::BrokerStalled)
@@ -167,7 +168,7 @@ impl LegParts<'_> {
         let slept = asleep - self.charge_lock(segment, rested, asleep);
         // A request that does not say how long it may wait leaves that to whoever is asked.
         let seen = &self.leg.circumstances;
-        let may_wait = seen.requested.is_some() && seen.request_limits.is_none();
+        let may_wait = seen.request.made.is_some() && seen.request.limits.is_none();
         let stalled = if may_wait { rested.deaf.min(slept) } else { slept };
         self.charge(segment, self.cause_of_sleep(stalled), stalled);
         self.charge_kind(segment, VerdictKind::FetchWait, slept - stalled);
@@ -202,14 +203,14 @@ impl LegParts<'_> {
     /// much that is.
     pub fn charge_lost_within(&mut self, from: Nanos, time: Nanos, most: Nanos) -> Nanos {
         let seen = &self.leg.circumstances;
-        let (begin, there) = seen.missing.unwrap_or_default();
+        let (begin, there) = seen.loss.missing.unwrap_or_default();
         let there = there.min(from + time);
         let lost = (there - begin.max(from).min(there)).min(most);
         if lost < NOTICEABLE_TIME {
             return Nanos(0);
         }
-        let is_readers = seen.missing_by.is_none_or(|bytes| bytes.by_receiver);
-        let awaited = match (is_readers, seen.requested) {
+        let is_readers = seen.loss.missing_by.is_none_or(|bytes| bytes.by_receiver);
+        let awaited = match (is_readers, seen.request.made) {
             (true, Some(_)) => Awaited::Request,
             (true, None) => Awaited::Acknowledgement,
             (false, _) => Awaited::Earlier,

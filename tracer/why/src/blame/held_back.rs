@@ -4,13 +4,13 @@ use super::super::definition::Nature;
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
 use super::super::verdicts::{congestion_window, corked, nagle_delayed_ack, pacing};
-use wirelap_events::{Circumstances, EarlierBytes, Leg, Nagle, Nanos, Stage, TxState};
+use wirelap_events::{EarlierBytes, Leg, Nagle, Nanos, SenderSocket, Stage, TxState};
 use wirelap_limits::causes::SHORTEST_QUEUEING;
 
 /// The cause that kept TCP from sending at once: the rules of `tcp_write_xmit` (`net/ipv4/tcp_output.c`), in
 /// its order.
-pub fn held_back(tx: TxState, seen: &Circumstances, time: Nanos) -> Cause {
-    let (len, freed_by_ack) = (seen.send_len, seen.acked.is_some());
+pub fn held_back(tx: TxState, socket: &SenderSocket, time: Nanos) -> Cause {
+    let (len, freed_by_ack) = (socket.send_len, socket.acked.is_some());
     let mss = tx.mss.max(1);
     let waiting = tx.unsent.saturating_add(len);
     let segments = waiting.div_ceil(mss);
@@ -33,7 +33,7 @@ pub fn held_back(tx: TxState, seen: &Circumstances, time: Nanos) -> Cause {
         return Cause::when(corked::may_last(time), VerdictKind::Corked);
     }
     // Without an ACK, it leaves when as much has come together as fits into a segment.
-    let is_over = freed_by_ack || seen.whole_segment;
+    let is_over = freed_by_ack || socket.whole_segment;
     if nagle_delayed_ack::keeps_back(tx, is_short, is_over) {
         return Cause::Of(VerdictKind::NagleDelayedAck);
     }
@@ -69,10 +69,10 @@ pub fn kept_by(leg: &Leg, earlier: &EarlierBytes) -> Option<Cause> {
     if is_queued_behind(leg, earlier.tx) {
         return Some(Cause::Of(VerdictKind::QdiscQueueing));
     }
-    let then = Circumstances {
+    let then = SenderSocket {
         send_len: earlier.send_len,
         acked: Some(earlier.since),
-        ..leg.circumstances
+        ..leg.circumstances.socket
     };
     let window = Cause::Of(VerdictKind::ReceiveWindow);
     match held_back(earlier.tx, &then, earlier.time) {
@@ -90,7 +90,7 @@ pub fn kept_by(leg: &Leg, earlier: &EarlierBytes) -> Option<Cause> {
 
 /// The congestion window is full, perhaps because a loss made it small. After a rest, TCP itself makes it small.
 pub fn congestion(leg: &Leg, tx: TxState) -> Cause {
-    let is_by_loss = leg.circumstances.shrunk_by_loss && tx.in_flight > 0;
+    let is_by_loss = leg.circumstances.loss.shrunk_window && tx.in_flight > 0;
     Cause::Of(if is_by_loss { VerdictKind::Retransmission } else { VerdictKind::CongestionWindow })
 }
 

@@ -12,8 +12,8 @@ impl LegParts<'_> {
     fn queues(&self) -> [(Option<LinkQueue>, VerdictKind); 2] {
         let seen = &self.leg.circumstances;
         [
-            (seen.qdisc_queue, VerdictKind::QdiscQueueing),
-            (seen.path_queue, VerdictKind::BottleneckLink),
+            (seen.path.qdisc_queue, VerdictKind::QdiscQueueing),
+            (seen.path.queue, VerdictKind::BottleneckLink),
         ]
     }
 
@@ -62,19 +62,22 @@ impl LegParts<'_> {
         let seen = &self.leg.circumstances;
         let times = &self.leg.times;
         let span = times.get(Stage::Xmit).or(times.get(Stage::Queue)).zip(times.get(Stage::Rx));
-        let deferred = match span.filter(|_| seen.deferred) {
-            Some((left, came)) => (came - seen.deferred_since.max(left)).min(time),
+        let deferred = match span.filter(|_| seen.path.deferred) {
+            Some((left, came)) => (came - seen.path.deferred_since.max(left)).min(time),
             None => Nanos(0),
         };
         let time = time - deferred;
-        let waited = seen
-            .path_queue
-            .zip(span)
-            .map_or(Nanos(0), |(queue, span)| queue.within(span.0, span.1).min(time - queue.least));
+        let waited =
+            seen.path.queue.zip(span).map_or(Nanos(0), |(queue, span)| {
+                queue.within(span.0, span.1).min(time - queue.least)
+            });
         let waited = if waited < NOTICEABLE_TIME { Nanos(0) } else { waited };
         let time = time - waited;
-        let distance =
-            if seen.distance < SHORTEST_DISTANCE { Nanos(0) } else { seen.distance.min(time) };
+        let distance = if seen.path.distance < SHORTEST_DISTANCE {
+            Nanos(0)
+        } else {
+            seen.path.distance.min(time)
+        };
         self.charge_kind(segment, VerdictKind::SoftirqDeferral, deferred);
         self.charge_kind(segment, VerdictKind::BottleneckLink, waited);
         self.charge(segment, Cause::Distance, distance);

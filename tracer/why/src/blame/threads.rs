@@ -61,7 +61,7 @@ impl LegParts<'_> {
         if !self.is_last {
             let unwatched = rested.polled.min(left);
             // Until it has answered an earlier request, it is meant to read nothing: what held that one up is not known.
-            let in_turn = self.leg.circumstances.answers_in_turn;
+            let in_turn = self.leg.circumstances.permission.answers_in_turn;
             let backpressure = Cause::Of(VerdictKind::Backpressure);
             let cause = if in_turn { Cause::Ordinary } else { backpressure };
             self.charge(segment, cause, unwatched);

@@ -14,7 +14,7 @@ pub const DEFINITION: Definition =
         bearer: Bearer::Nobody,
         is_of_load: true,
         facts: |case| {
-            let queue = case.finding.circumstances.path_queue;
+            let queue = case.finding.longest.circumstances.path.queue;
             case.often_and(queue.map(|LinkQueue { longest, least, rate, .. }| {
                 Clause::QueueOnPath { longest, least, rate }
             }))

@@ -20,11 +20,11 @@ pub const DEFINITION: Definition = Definition {
 
 /// The clause for how a thread was off the CPU, or which other one it waited for.
 pub fn off_cpu(finding: &Finding) -> Option<Clause> {
-    let (reason, sleep) = finding.rest?;
-    if let (Some(holder), Some(task)) = (finding.holder, finding.task)
+    let (reason, sleep) = finding.longest.rest?;
+    if let (Some(holder), Some(task)) = (finding.longest.holder, finding.longest.task)
         && holder.task != task
     {
-        let (waited, is_own) = (finding.longest, holder.task.pid == task.pid);
+        let (waited, is_own) = (finding.longest.time, holder.task.pid == task.pid);
         return Some(if sleep == SleepCall::Timer {
             Clause::HolderSlept { waited, holder, is_own }
         } else {
@@ -38,6 +38,7 @@ pub fn off_cpu(finding: &Finding) -> Option<Clause> {
 mod tests {
     use super::super::lock_wait::let_go;
     use super::*;
+    use crate::finding::LongestPart;
     use wirelap_events::{Holder, OffCpuReason, Pid, TaskId, Tid};
 
     #[test]
@@ -45,9 +46,12 @@ mod tests {
         let task = |tid| TaskId { pid: Pid(7), tid: Tid(tid) };
         let rest = (OffCpuReason::Blocked, SleepCall::Unknown);
         let behind = |tid| Finding {
-            task: Some(task(1)),
-            holder: Some(Holder { task: task(tid), ..Holder::default() }),
-            rest: Some(rest),
+            longest: LongestPart {
+                task: Some(task(1)),
+                holder: Some(Holder { task: task(tid), ..Holder::default() }),
+                rest: Some(rest),
+                ..LongestPart::default()
+            },
             ..Finding::default()
         };
         assert!(matches!(let_go(&behind(2)), Some(Clause::LetGo { is_own: true, .. })));

@@ -16,7 +16,7 @@ pub const DEFINITION: Definition = Definition {
     facts: |case| {
         let (tx, bytes) = case.tcp_at_send();
         let full = tx.map(|tx| Clause::CongestionWindow { tx, bytes });
-        let trip = Clause::RoundTrip(case.finding.circumstances.round_trip);
+        let trip = Clause::RoundTrip(case.finding.longest.circumstances.path.round_trip);
         case.often_and(full.into_iter().chain([trip]))
     },
     ..Definition::USUAL

@@ -18,8 +18,8 @@ pub const DEFINITION: Definition = Definition {
     limits: Some(CPU_THROTTLED),
     nature: Nature::ThreadWait,
     in_start_up: InStartUp::Never,
-    facts: |case| case.often_and(used_up(&case.evidence().setting, case.finding.cgroup)),
-    remedy: |case| Some(remedy(&case.evidence().setting, case.finding.cgroup)),
+    facts: |case| case.often_and(used_up(&case.evidence().setting, case.finding.longest.cgroup)),
+    remedy: |case| Some(remedy(&case.evidence().setting, case.finding.longest.cgroup)),
     add_of_row: |row, found| {
         let unseen = unseen(&row.evidence.setting, found);
         found.extend(unseen);

@@ -15,8 +15,8 @@ pub const DEFINITION: Definition = Definition {
     nature: Nature::ThreadWait,
     has_culprits: true,
     is_note: |case| {
-        let longest = case.finding.longest.0;
-        let holder = case.finding.holder;
+        let longest = case.finding.longest.time.0;
+        let holder = case.finding.longest.holder;
         let is_idle = holder.is_some_and(|holder| holder.held.0 <= longest / AT_WORK_DIVISOR);
         is_idle && run_queue_contention::is_behind(case)
     },
@@ -26,10 +26,10 @@ pub const DEFINITION: Definition = Definition {
 
 /// The longest wait for another thread. Where a thread before it waited for the one that is named, that one did not wait for itself.
 pub fn let_go(finding: &Finding) -> Option<Clause> {
-    let (holder, task) = (finding.holder?, finding.task?);
+    let (holder, task) = (finding.longest.holder?, finding.longest.task?);
     if holder.task == task {
         return None;
     }
     let is_own = holder.task.pid == task.pid;
-    Some(Clause::LetGo { waited: finding.longest, holder, is_own })
+    Some(Clause::LetGo { waited: finding.longest.time, holder, is_own })
 }

@@ -12,7 +12,7 @@ use wirelap_limits::kinds::NAGLE_DELAYED_ACK;
 pub const DEFINITION: Definition = Definition {
     limits: Some(NAGLE_DELAYED_ACK),
     facts: |case| {
-        let was_acked = case.finding.circumstances.acked.is_some();
+        let was_acked = case.finding.longest.circumstances.socket.acked.is_some();
         let tx = case.tcp_at_send().0;
         case.often_and(tx.map(|tx| Clause::Nagle { tx, was_acked }))
     },

@@ -8,7 +8,7 @@ use crate::definition::Definition;
 use crate::evidence::Evidence;
 use crate::explanation::{Severity, Verdict};
 use crate::kind::VerdictKind;
-use crate::loss_counts::Losses;
+use crate::loss_counts::{AbandonedMessages, Losses, PassedOverRecords};
 use wirelap_events::Total;
 use wirelap_limits::rules::TOLERATED_LOSS;
 use wirelap_protocols::{Protocol, by_name};
@@ -19,7 +19,7 @@ pub const DEFINITION: Definition =
 /// Messages that nobody got, and no full queue explains.
 fn find(evidence: &Evidence) -> Option<Verdict> {
     let losses = &evidence.losses;
-    let explained = losses.socket_drops > 0 || losses.unsent().is_some();
+    let explained = losses.datagrams.by_socket > 0 || losses.unsent().is_some();
     let mut clauses: Vec<Clause> =
         not_delivered(losses).filter(|_| !explained).into_iter().collect();
     let mut severity = Severity::Problem;
@@ -28,21 +28,21 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
         let unread = losses.surely(losses.unread);
         if unread.saturating_mul(TOLERATED_LOSS) > sent && !explained {
             clauses.push(Clause::NeverRead { unread, sent });
-            if losses.filter_drops > 0 {
-                clauses.push(Clause::Filtered(losses.filter_drops));
+            if losses.datagrams.by_filter > 0 {
+                clauses.push(Clause::Filtered(losses.datagrams.by_filter));
             }
         }
         let messages = losses.surely(losses.swallowed);
         if messages.saturating_mul(TOLERATED_LOSS) > sent {
             // Packets that a rule or a queue keeps from leaving, no device has seen.
-            let dropped: u64 = losses.segments_dropped.iter().total();
+            let dropped: u64 = losses.segments.dropped.iter().total();
             clauses.push(Clause::Swallowed { messages, sent, dropped });
         }
         clauses.extend(missed(evidence, !clauses.is_empty()));
-        let abandoned = losses.surely(losses.abandoned);
+        let abandoned = losses.surely(losses.abandoned.messages);
         if abandoned.saturating_mul(TOLERATED_LOSS) > sent {
             // Whoever leaves with its protocol's farewell meant to.
-            if clauses.is_empty() && !losses.is_abrupt {
+            if clauses.is_empty() && !losses.abandoned.is_abrupt {
                 severity = Severity::Note;
             }
             clauses.extend(came_too_late(evidence, abandoned));
@@ -69,7 +69,7 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
     }
     if let Some(clause) = passed_over(evidence) {
         // For a reader that is not known to be of the same group, it is not known whether anybody should have read them.
-        let is_group = losses.passed_over[1] > 0;
+        let is_group = losses.passed_over.records[1] > 0;
         if clauses.is_empty() || is_group {
             severity = if is_group { Severity::Problem } else { Severity::Note };
         }
@@ -93,21 +93,21 @@ pub fn not_delivered(losses: &Losses) -> Option<Clause> {
 
 /// Records behind the last one that one reader of a log was sent, and before the first one of the next.
 fn passed_over(evidence: &Evidence) -> Option<Clause> {
-    let losses = &evidence.losses;
-    let records: u64 = losses.passed_over.iter().total();
-    let of_group = losses.passed_over[1] > 0;
-    let reader = losses.passed_over_by.map(|pid| (pid, evidence.setting.names.get(&pid).copied()));
+    let PassedOverRecords { records, by } = evidence.losses.passed_over;
+    let of_group = records[1] > 0;
+    let records: u64 = records.iter().total();
+    let reader = by.map(|pid| (pid, evidence.setting.names.get(&pid).copied()));
     (records > 0).then_some(Clause::PassedOver { records, of_group, reader })
 }
 
 /// Messages that came when those that had got the others were gone.
 fn came_too_late(evidence: &Evidence, messages: u64) -> [Clause; 2] {
-    let losses = &evidence.losses;
+    let AbandonedMessages { left_by, departure, is_abrupt, .. } = evidence.losses.abandoned;
     let is_kept = keeps_messages(evidence);
-    let reader = losses.left_by.map(|pid| (pid, evidence.setting.names.get(&pid).copied()));
+    let reader = left_by.map(|pid| (pid, evidence.setting.names.get(&pid).copied()));
     [
-        Clause::ReaderLeft { reader, departure: losses.departure, is_abrupt: losses.is_abrupt },
-        Clause::AfterReaderLeft { messages, sent: losses.sent, is_kept },
+        Clause::ReaderLeft { reader, departure, is_abrupt },
+        Clause::AfterReaderLeft { messages, sent: evidence.losses.sent, is_kept },
     ]
 }
 

@@ -12,7 +12,7 @@ pub const DEFINITION: Definition = Definition {
     in_start_up: InStartUp::Never,
     is_of_load: true,
     facts: |case| {
-        let queue = case.finding.circumstances.qdisc_queue;
+        let queue = case.finding.longest.circumstances.path.qdisc_queue;
         case.often_and(
             queue.map(|LinkQueue { longest, rate, .. }| Clause::QueueInQdisc { longest, rate }),
         )

@@ -16,15 +16,16 @@ pub const DEFINITION: Definition =
 /// Packets or messages that found a queue full: a verdict for each process whose receive buffer was.
 fn find(evidence: &Evidence) -> Vec<Verdict> {
     let losses = &evidence.losses;
+    let dropped = &losses.datagrams;
     let named = |(pid, packets): (Pid, u64)| {
         let comm = *evidence.setting.names.get(&pid)?;
         Some((packets, (TaskId { pid, tid: Tid(pid.0) }, comm)))
     };
-    let named: Vec<_> = losses.full_sockets.all().filter_map(named).collect();
+    let named: Vec<_> = dropped.full_sockets.all().filter_map(named).collect();
     let known: u64 = named.iter().map(|(packets, _)| packets).total();
     let nobodys = [
-        full_buffer(losses.socket_drops.saturating_sub(known)),
-        (losses.queue_drops > 0).then_some(Clause::QueueFull(losses.queue_drops)),
+        full_buffer(dropped.by_socket.saturating_sub(known)),
+        (dropped.by_queue > 0).then_some(Clause::QueueFull(dropped.by_queue)),
         losses.unsent().map(|(missing, whole)| Clause::NeverLeft { missing, whole }),
     ];
     let nobodys: Vec<Clause> = nobodys.into_iter().flatten().collect();

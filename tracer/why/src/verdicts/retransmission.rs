@@ -11,7 +11,8 @@ use crate::definition::{Bearer, Definition, InStartUp};
 use crate::evidence::Evidence;
 use crate::finding::Finding;
 use crate::kind::VerdictKind;
-use wirelap_events::{DropCause, MAX_LEGS, Nanos, Recovery, Segment, TaskId, Total};
+use crate::loss_counts::LostSegments;
+use wirelap_events::{MAX_LEGS, Nanos, Recovery, Segment, TaskId, Total};
 use wirelap_limits::kinds::RETRANSMISSION;
 
 pub const DEFINITION: Definition = Definition {
@@ -27,7 +28,7 @@ pub const DEFINITION: Definition = Definition {
 
 /// True if TCP sent packets again in vain, which were still in a queue: its timers did not expect one so long.
 fn is_late_in_queue(case: &VerdictCase<'_>) -> bool {
-    if !case.finding.lost.were_only_late(&case.evidence().losses) {
+    if !case.finding.lost.were_only_late(&case.evidence().losses.segments) {
         return false;
     }
     (0..MAX_LEGS).any(|leg| {
@@ -43,8 +44,8 @@ fn lost(evidence: &Evidence, finding: &Finding) -> Vec<Clause> {
     let lost = finding.lost;
     // Its own connection's bytes, or a request.
     let is_behind = |finding: &Finding| {
-        let earlier = finding.circumstances.behind;
-        earlier.is_some_and(|earlier| earlier.time >= Nanos(finding.longest.0 / 2))
+        let earlier = finding.longest.circumstances.socket.behind;
+        earlier.is_some_and(|earlier| earlier.time >= Nanos(finding.longest.time.0 / 2))
     };
     if finding.segment() == Segment::BrokerDwell && !is_behind(finding) {
         let recoveries = finding.awaited_recoveries;
@@ -62,21 +63,17 @@ fn lost(evidence: &Evidence, finding: &Finding) -> Vec<Clause> {
         let pid = task?.pid;
         Some((pid, *evidence.setting.names.get(&pid)?))
     };
-    let ends = name(finding.task).zip(name(finding.reader));
+    let ends = name(finding.longest.task).zip(name(finding.longest.reader));
     let (own, behind) = (lost.own, lost.messages.saturating_sub(lost.own));
     // The protocol alone can say which datagram was lost.
-    let is_tcp =
-        finding.circumstances.tx.is_some() || lost.overtook > 0 || evidence.losses.resent > 0;
+    let is_tcp = finding.longest.circumstances.socket.tx.is_some()
+        || lost.overtook > 0
+        || evidence.losses.segments.resent > 0;
     let has_recoveries = lost.recoveries != [0; Recovery::ALL.len()];
     let datagrams = !is_tcp && !has_recoveries;
     let whose = Clause::Lost { datagrams, own, behind, ends };
     if datagrams {
-        let losses = &evidence.losses;
-        let dropped = [
-            (DropCause::SocketBuffer, losses.socket_drops),
-            (DropCause::Filter, losses.filter_drops),
-            (DropCause::Queue, losses.queue_drops),
-        ];
+        let dropped = evidence.losses.datagrams.by_cause();
         let has_dropped = dropped.iter().any(|(_, count)| *count > 0);
         return [
             Some(whose),
@@ -88,9 +85,8 @@ fn lost(evidence: &Evidence, finding: &Finding) -> Vec<Clause> {
         .flatten()
         .collect();
     }
-    let losses = &evidence.losses;
-    if lost.were_only_late(losses) {
-        let (resent, twice) = (losses.resent, losses.twice);
+    let LostSegments { resent, twice, .. } = evidence.losses.segments;
+    if lost.were_only_late(&evidence.losses.segments) {
         let recovered = has_recoveries.then_some(Clause::Recovered(lost.recoveries));
         let overtaken = Clause::Overtaken { own, behind, resent, twice };
         return std::iter::once(overtaken).chain(recovered).collect();
@@ -113,8 +109,8 @@ fn lost(evidence: &Evidence, finding: &Finding) -> Vec<Clause> {
 
 /// The clause for losses on all connections of the row; `None` if there were none.
 fn in_all(evidence: &Evidence) -> Option<Clause> {
-    let dropped: u64 = evidence.losses.segments_dropped.iter().total();
-    let (resent, twice) = (evidence.losses.resent, evidence.losses.twice);
+    let LostSegments { resent, twice, dropped } = evidence.losses.segments;
+    let dropped: u64 = dropped.iter().total();
     (resent > 0 || dropped > 0).then_some(Clause::OnAllConnections { resent, twice, dropped })
 }
 
@@ -123,7 +119,9 @@ mod tests {
     use super::*;
     use crate::rules::tests::{MS, found, task};
     use crate::sums::Upkeep;
-    use wirelap_events::{Circumstances, Delivery, Leg, LinkQueue, MessageId, Stage};
+    use wirelap_events::{
+        Circumstances, Delivery, Leg, LegLosses, LegPath, LinkQueue, MessageId, Stage,
+    };
     use wirelap_test_support::delivered;
 
     /// Messages of which every tenth is under way for so many more milliseconds: in a queue, and behind what TCP sent again in vain.
@@ -139,9 +137,12 @@ mod tests {
                 sender: Some(task(1)),
                 reader: Some(task(2)),
                 circumstances: Circumstances {
-                    loss_in_socket: Nanos(resent),
-                    path_queue: Some(LinkQueue { from, to, longest, least, rate: 1 }),
-                    distance: Nanos(1_000),
+                    loss: LegLosses { in_socket: Nanos(resent), ..LegLosses::default() },
+                    path: LegPath {
+                        queue: Some(LinkQueue { from, to, longest, least, rate: 1 }),
+                        distance: Nanos(1_000),
+                        ..LegPath::default()
+                    },
                     ..Circumstances::default()
                 },
                 ..delivered::leg(&[
@@ -156,7 +157,7 @@ mod tests {
             let delivery = Delivery { message: MessageId(n), ..delivered::delivery([leg]) };
             evidence.delivery(&delivery, delivery.one_way().unwrap(), Upkeep::default());
         }
-        (evidence.losses.resent, evidence.losses.twice) = (10, 10);
+        (evidence.losses.segments.resent, evidence.losses.segments.twice) = (10, 10);
         evidence
     }
 
@@ -169,7 +170,7 @@ mod tests {
         // There is hardly a queue, and packets overtook each other.
         assert_eq!(kinds(behind_a_queue(0, 200)), [VerdictKind::Retransmission]);
         let mut lost = behind_a_queue(300, 200);
-        lost.losses.twice = 0;
+        lost.losses.segments.twice = 0;
         assert_eq!(kinds(lost), [VerdictKind::BottleneckLink, VerdictKind::Retransmission]);
     }
 }

@@ -20,7 +20,7 @@ pub const DEFINITION: Definition = Definition {
     facts: |case| {
         // The threads that had the CPU are said first, and whether they belong to the row.
         let members = &case.evidence().setting.members;
-        let mut clauses = case.finding.culprits.of_the_cpu(case.finding.task, members);
+        let mut clauses = case.finding.culprits.of_the_cpu(case.finding.longest.task, members);
         clauses.push(case.how_often());
         clauses
     },
@@ -38,7 +38,7 @@ fn is_handing_over(case: &VerdictCase<'_>) -> bool {
 /// True if threads of the same process wait for a CPU for as long as the case takes: that is what has to be mended where it waits for
 /// them.
 pub fn is_behind(case: &VerdictCase<'_>) -> bool {
-    let Some(task) = case.finding.task else { return false };
+    let Some(task) = case.finding.longest.task else { return false };
     (0..MAX_LEGS).any(|leg| {
         let place = (leg, VerdictKind::RunQueueContention, task.pid);
         case.row.gathered.finding(place).is_some_and(|contention| is_as_long(contention, case))

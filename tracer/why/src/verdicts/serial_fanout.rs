@@ -10,8 +10,8 @@ pub const DEFINITION: Definition = Definition {
     limits: Some(SERIAL_FANOUT),
     note: Some(NOTE_OF_SERIAL_FANOUT),
     facts: |case| {
-        let waited = case.finding.longest;
-        case.often_and(case.finding.circumstances.fan_out.map(|fan_out| {
+        let waited = case.finding.longest.time;
+        case.often_and(case.finding.longest.circumstances.fan_out.map(|fan_out| {
             let (readers, position) = (fan_out.readers, fan_out.position);
             Clause::InTurn { readers, position, waited }
         }))

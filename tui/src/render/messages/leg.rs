@@ -15,7 +15,7 @@ pub fn facts(
     let Some(leg) = delivery.legs.get(index) else { return Vec::new() };
     let seen = &leg.circumstances;
     let mut facts = vec![("threads", threads(leg, snapshot)), ("bytes", bytes(leg, delivery))];
-    facts.extend(seen.tx.map(|tx| ("tcp", tcp(&tx))));
+    facts.extend(seen.socket.tx.map(|tx| ("tcp", tcp(&tx))));
     facts.extend(acknowledged(leg).map(|value| ("acked", value)));
     let losses = losses(seen);
     if !losses.is_empty() {
@@ -62,8 +62,8 @@ fn bytes(leg: &Leg, delivery: &Delivery) -> String {
     if let Some(from) = range.start.0.checked_sub(Offset::START.0) {
         parts.push(format!("from byte {} of the flow on", text::exact(from)));
     }
-    if leg.circumstances.send_len > 0 {
-        let send = exact(leg.circumstances.send_len.into());
+    if leg.circumstances.socket.send_len > 0 {
+        let send = exact(leg.circumstances.socket.send_len.into());
         parts.push(format!("the send call that brought the last byte had {send}"));
     }
     parts.join("; ")
@@ -96,7 +96,7 @@ fn tcp(tx: &TxState) -> String {
 /// The time from the send to the acknowledgement that let the last byte go.
 fn acknowledged(leg: &Leg) -> Option<String> {
     let sent = leg.times.get(Stage::Sent).or(leg.times.get(Stage::Send))?;
-    let waited = leg.circumstances.acked?.since(sent)?;
+    let waited = leg.circumstances.socket.acked?.since(sent)?;
     let waited = text::unbroken(&text::time(waited));
     Some(format!("an acknowledgement of earlier bytes came {waited} after the send"))
 }
@@ -104,28 +104,28 @@ fn acknowledged(leg: &Leg) -> Option<String> {
 fn losses(seen: &Circumstances) -> Vec<String> {
     let time = |time: Nanos| text::unbroken(&text::time(time));
     let mut parts = Vec::new();
-    if seen.resent {
+    if seen.loss.resent {
         parts.push("some of its bytes were lost and retransmitted".to_owned());
     }
-    if seen.behind_loss {
+    if seen.loss.behind {
         parts.push("it waited for earlier bytes that were lost".into());
     }
     parts.extend(
-        seen.recovery.map(|by| format!("what brought them again: {}", words::recovered(by))),
+        seen.loss.recovery.map(|by| format!("what brought them again: {}", words::recovered(by))),
     );
-    let dropped = seen.dropped.map(words::dropped_for);
+    let dropped = seen.loss.dropped.map(words::dropped_for);
     parts.extend(dropped.map(|why| format!("where this host saw them go: {why}")));
-    if seen.loss_in_write > Nanos(0) {
+    if seen.loss.in_write > Nanos(0) {
         parts.push(format!(
             "bytes were missing for {} while it was written",
-            time(seen.loss_in_write)
+            time(seen.loss.in_write)
         ));
     }
-    if seen.loss_in_socket > Nanos(0) {
-        let missing = time(seen.loss_in_socket);
+    if seen.loss.in_socket > Nanos(0) {
+        let missing = time(seen.loss.in_socket);
         parts.push(format!("bytes were missing for {missing} while it waited in the socket"));
     }
-    if seen.shrunk_by_loss {
+    if seen.loss.shrunk_window {
         parts.push("a loss before had reduced the congestion window".into());
     }
     parts
@@ -143,7 +143,7 @@ fn allowed(leg: &Leg) -> Option<String> {
 
 fn others(seen: &Circumstances) -> Vec<String> {
     let mut parts = Vec::new();
-    if seen.deferred {
+    if seen.path.deferred {
         parts.push("its packet waited for ksoftirqd".to_owned());
     }
     if seen.beside_upkeep {
@@ -152,7 +152,7 @@ fn others(seen: &Circumstances) -> Vec<String> {
     if seen.start_up {
         parts.push("one of the first messages of its connection".into());
     }
-    if seen.awaits_commit {
+    if seen.request.awaits_commit {
         parts.push("part of a transaction whose commit its reader awaits".into());
     }
     parts.extend(seen.fan_out.map(|fan_out| {

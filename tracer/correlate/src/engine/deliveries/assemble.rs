@@ -6,7 +6,8 @@ use super::{Context, Deliveries};
 use crate::join::{Assembly, Carrier, Last, leg};
 use arrayvec::ArrayVec;
 use wirelap_events::{
-    ByteRange, Circumstances, FlowRange, GlobalKey, Leg, Nanos, Pid, Saturate, Stage,
+    ByteRange, Circumstances, FlowRange, GlobalKey, Leg, LegLosses, LegPath, Nanos, Pid, Saturate,
+    Stage,
 };
 use wirelap_flow::{
     AssemblyId, Direction, FlowTable, Found, LegKey, Marks, Path, ReadBy, begin_and_end,
@@ -273,11 +274,19 @@ impl Deliveries {
             reading: ends.map_or(&[], |arrival| arrival.led),
             sending: begins.map_or(&[], |carrier| led(flows, *carrier)),
             circumstances: Circumstances {
-                deferred: arrives.is_some_and(|arrival| arrival.deferred.is_some()),
-                deferred_since: arrives.and_then(|arrival| arrival.deferred).unwrap_or_default(),
-                resent,
-                behind_loss: with != last,
-                missing: self.assemblies.missing(assembly),
+                path: LegPath {
+                    deferred: arrives.is_some_and(|arrival| arrival.deferred.is_some()),
+                    deferred_since: arrives
+                        .and_then(|arrival| arrival.deferred)
+                        .unwrap_or_default(),
+                    ..LegPath::default()
+                },
+                loss: LegLosses {
+                    resent,
+                    behind: with != last,
+                    missing: self.assemblies.missing(assembly),
+                    ..LegLosses::default()
+                },
                 ..Circumstances::default()
             },
         }

@@ -3,8 +3,8 @@
 use super::Deliveries;
 use crate::join::LegState;
 use wirelap_events::{
-    Circumstances, EarlierBytes, FanOut, Leg, LinkQueue, MissingBytes, Nanos, Stage, TaskId,
-    TxState,
+    EarlierBytes, FanOut, Leg, LinkQueue, MessageRequest, MissingBytes, Nanos, ReaderArrival,
+    Stage, TaskId, TxState,
 };
 use wirelap_flow::{Conversation, Flow, FlowTable, LossGap, Marks};
 
@@ -23,40 +23,42 @@ impl Deliveries {
         let had = before.and_then(|before| had_since(before, flows));
         let permissions = state.permissions();
         if let Some(asked) = permissions.asked {
-            requested(back, asked, &mut leg.circumstances);
+            leg.circumstances.request = request_made_at(back, asked);
         }
-        leg.circumstances.ready = permissions.ready;
-        leg.circumstances.sender_was_gone = permissions.sender_was_gone;
-        leg.circumstances.handed_over = permissions.is_handed_over;
-        leg.circumstances.has_expired = permissions.has_expired;
+        leg.circumstances.subscription = ReaderArrival {
+            ready: permissions.ready,
+            sender_was_gone: permissions.sender_was_gone,
+            handed_over: permissions.is_handed_over,
+            has_expired: permissions.has_expired,
+        };
         leg.circumstances.start_up = state.start_up && permissions.ready.is_none();
-        leg.circumstances.release = permissions.release;
+        leg.circumstances.permission.release = permissions.release;
         if let Some((line, permitted)) = permissions.permit {
             let permits = back.control().permits.as_ref();
-            leg.circumstances.credit = permits.map(|permits| {
+            leg.circumstances.permission.credit = permits.map(|permits| {
                 permits.credit(line, (had.unwrap_or(permitted), permitted), |end| back.arrived(end))
             });
         }
         if let Some((missing, bytes)) = missing_before([flow, back], had, leg) {
-            leg.circumstances.missing = Some((missing.from, missing.there));
-            leg.circumstances.missing_by = Some(bytes);
+            leg.circumstances.loss.missing = Some((missing.from, missing.there));
+            leg.circumstances.loss.missing_by = Some(bytes);
         }
-        leg.circumstances.throttled = throttled(flow, leg).unwrap_or_default();
-        leg.circumstances.held_in_write = held_in_write(flow, leg);
-        (leg.circumstances.qdisc_queue, leg.circumstances.path_queue) =
+        leg.circumstances.permission.throttled = throttled(flow, leg).unwrap_or_default();
+        leg.circumstances.socket.held_in_write = held_in_write(flow, leg);
+        (leg.circumstances.path.qdisc_queue, leg.circumstances.path.queue) =
             queues_of(flow, before, leg).unwrap_or_default();
         if let Some((before, had)) = before.zip(had) {
             let shut = permissions.shut.and_then(|shut| no_room(shut, had, leg));
-            leg.circumstances.behind = behind(flow, had, leg).or(shut);
+            leg.circumstances.socket.behind = behind(flow, had, leg).or(shut);
             if let Some(asked) = permissions.asked {
-                let free = leg.circumstances.free_since.unwrap_or(asked).min(asked);
-                leg.circumstances.between_requests =
+                let free = leg.circumstances.request.free_since.unwrap_or(asked).min(asked);
+                leg.circumstances.request.between =
                     (free - had) - back.control().unanswered_time(had, free, asked);
             }
-            leg.circumstances.held_before = held_before(flow, before, had);
-            leg.circumstances.requests_unread = unread(back, had, leg);
+            leg.circumstances.socket.held_before = held_before(flow, before, had);
+            leg.circumstances.permission.requests_unread = unread(back, had, leg);
             let publisher = flows.flow(before.direction);
-            leg.circumstances.publisher_unread =
+            leg.circumstances.permission.publisher_unread =
                 publisher.and_then(|publisher| unread(publisher, had, leg));
         }
         let siblings = self.siblings(state, flows);
@@ -78,18 +80,21 @@ impl Deliveries {
     }
 }
 
-/// Sets the circumstances of a leg's request, which its receiver made at `asked` in this flow.
-fn requested(flow: &Flow, asked: Nanos, seen: &mut Circumstances) {
-    let request = flow.control().request_at(asked);
-    seen.requested = Some(asked);
+/// The request of a leg's receiver, which it made at `made` in this flow.
+fn request_made_at(flow: &Flow, made: Nanos) -> MessageRequest {
+    let request = flow.control().request_at(made);
     let read = request.and_then(|request| request.read);
-    seen.request_read = read.map(|(at, _)| at);
-    seen.request_resent = read.is_some_and(|(_, resent)| resent);
-    seen.requested_after_loss = request.is_some_and(|request| request.after_loss);
-    seen.request_limits = request.and_then(|request| request.ask);
-    seen.free_since = request.and_then(|request| request.free_since);
-    seen.awaits_commit = request.is_some_and(|request| request.awaits_commit);
-    seen.filled = request.and_then(|request| request.filled);
+    MessageRequest {
+        made: Some(made),
+        read: read.map(|(at, _)| at),
+        free_since: request.and_then(|request| request.free_since),
+        between: Nanos(0),
+        resent: read.is_some_and(|(_, resent)| resent),
+        after_loss: request.is_some_and(|request| request.after_loss),
+        limits: request.and_then(|request| request.ask),
+        filled: request.and_then(|request| request.filled),
+        awaits_commit: request.is_some_and(|request| request.awaits_commit),
+    }
 }
 
 /// The bytes that the sender of a leg had in its socket before it, since it `had` the message, where the leg's receiver had no room between

@@ -9,7 +9,7 @@ use crate::rows::{Counts, Row};
 use wirelap_events::{Nanos, Saturate};
 use wirelap_flow::{Direction, Flow, FlowTable, Found, LegKey, Part, PendingRelease, RowNotes};
 use wirelap_protocols::{MessageRouting, Side};
-use wirelap_why::{Pair, PairKey, TakesAll};
+use wirelap_why::{Pair, PairKey, PassedOverRecords, TakesAll};
 
 impl Deliveries {
     /// Takes in the messages that the decoder of a conversation has just found.
@@ -210,7 +210,7 @@ impl Deliveries {
         let is_from_log = new.message.is_logged && joined == Joined::Orphan;
         row.noted.read_from_log.grow(u64::from(is_from_log));
         let starts = matches!(joined, Joined::New | Joined::Orphan);
-        let is_nameless = found.nameless || (found.duplicate && is_unknown(found, &new));
+        let is_nameless = found.topic.is_nameless || (found.duplicate && is_unknown(found, &new));
         row.uncertain
             .nameless
             .grow(u64::from(is_nameless && starts && self.messages.is_passed_on(&new)));
@@ -347,7 +347,7 @@ fn note_row_facts(direction: Direction, c: &mut Context<'_>) {
     let losses = &mut row.evidence.losses;
     losses.thrown_away.grow(notes.thrown_away);
     losses.cut_short.grow(notes.uncertain.cut_short);
-    losses.pass_over(notes.passed_over, client);
+    losses.passed_over.add(&PassedOverRecords { records: notes.passed_over, by: client });
     if let Some(name) = notes.implementation {
         row.implementation.note(name);
     }

@@ -33,9 +33,9 @@ pub fn new_leg(
         permits.and_then(|permits| Some((found.reader.line, permits.last_of(found.reader.line)?)));
     // The broker may have kept it for any time.
     let may_wait = asked.is_some() || permit.is_some();
-    let is_behind = found.subject != 0 && (may_wait || flow.marks.has_more(own));
+    let is_behind = found.topic.subject != 0 && (may_wait || flow.marks.has_more(own));
     let way = Way { direction, subscription: found.reader.subscription };
-    let next_number = || c.accounts.lag.next((way.id(), found.subject));
+    let next_number = || c.accounts.lag.next((way.id(), found.topic.subject));
     let toward = toward(direction, topology, c)?;
     Some(NewLeg {
         direction,
@@ -66,8 +66,8 @@ pub fn new_leg(
             content: found.content,
             stamp: found.stamp,
             payload_len: found.payload_len,
-            topic: found.topic,
-            subject: found.subject,
+            topic: found.topic.id,
+            subject: found.topic.subject,
             row,
             topology,
             repeats: found.duplicate,

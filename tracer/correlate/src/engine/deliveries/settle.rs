@@ -227,7 +227,7 @@ impl Deliveries {
         let (direction, message) = (state.direction, state.message);
         let Some(conversation) = c.conversations.flows().get(direction) else { return };
         self.fill_in(state, &mut first, conversation, c.conversations.flows());
-        first.circumstances.answers_in_turn = c.conversations.answers_in_turn(direction);
+        first.circumstances.permission.answers_in_turn = c.conversations.answers_in_turn(direction);
         let (flow, is_subflow) = (conversation.flow(direction.side), conversation.is_subflow);
         let is_remote = !self.config.packets_only && flow.ends_unseen(state.extent);
         let has_sends = flow.has_sends;

@@ -8,8 +8,8 @@ use wirelap_flow::{ClientOf, GoneServer, Holes, Overhead};
 use wirelap_limits::network::LEAST_STUCK;
 use wirelap_protocols::MessageRouting;
 use wirelap_why::{
-    DropPlace, Evidence, Losses, MissedBy, MostLeft, ServerGone, Setting, StuckConnection,
-    Throttled,
+    DropPlace, Evidence, Losses, LostSegments, MissedBy, MostLeft, ServerGone, Setting,
+    StuckConnection, Throttled,
 };
 
 impl Picture<'_> {
@@ -43,7 +43,10 @@ impl Picture<'_> {
             duplicates: row.counts.duplicates,
             shared: row.noted.shared,
             skipped: row.numbers.missing(),
-            resent: overhead.detail.retransmissions,
+            segments: LostSegments {
+                resent: overhead.detail.retransmissions,
+                ..evidence.losses.segments
+            },
             hidden: self
                 .accounts
                 .totals
@@ -62,7 +65,7 @@ impl Picture<'_> {
         evidence.stuck = self.stuck(id, now);
         let threads: Vec<Tid> = evidence.tasks().map(|task| task.tid).collect();
         let losses = &evidence.losses;
-        let full = losses.full_sockets.all().map(|(pid, _)| pid);
+        let full = losses.datagrams.full_sockets.all().map(|(pid, _)| pid);
         let left = losses.left_behind.most.and_then(|most| most.closed.pid);
         let missed = evidence.missed.most.as_ref().and_then(|most| most.pid);
         let named = row
@@ -70,8 +73,8 @@ impl Picture<'_> {
             .keys()
             .copied()
             .chain(full)
-            .chain(losses.left_by)
-            .chain(losses.passed_over_by)
+            .chain(losses.abandoned.left_by)
+            .chain(losses.passed_over.by)
             .chain(left)
             .chain(missed);
         let names =

@@ -119,7 +119,7 @@ impl Messages {
                 }
             }
             leg.before.clone_from(&first.before);
-            leg.circumstances.resent = true;
+            leg.circumstances.loss.resent = true;
             // It is as whole as its first transmission.
             state.whole = whole && first.times.get(Stage::Send).is_some();
         } else if let Some(send) = first.times.get(Stage::Send) {

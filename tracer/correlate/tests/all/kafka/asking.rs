@@ -31,10 +31,12 @@ fn a_consumer_that_asks_late_is_seen_to_have_been_free() {
     for (delivery, before) in played.deliveries.iter().skip(1).zip(free) {
         let seen = &delivery.legs[1].circumstances;
         assert!(
-            seen.free_since.is_some_and(|free| free <= before && before - free < Nanos(100_000))
+            seen.request
+                .free_since
+                .is_some_and(|free| free <= before && before - free < Nanos(100_000))
         );
-        assert!(seen.requested > Some(before + Nanos(30_000_000)));
-        assert!(seen.between_requests < Nanos(200_000), "{:?}", seen.between_requests);
+        assert!(seen.request.made > Some(before + Nanos(30_000_000)));
+        assert!(seen.request.between < Nanos(200_000), "{:?}", seen.request.between);
     }
 }
 
@@ -64,9 +66,9 @@ fn answers_with_what_came_before_are_awaited_too() {
     assert_eq!(played.deliveries.len(), 3);
     for (n, delivery) in played.deliveries.iter().enumerate() {
         let seen = &delivery.legs[1].circumstances;
-        let waited = seen.requested.unwrap() - delivery.legs[0].times.get(Stage::Read).unwrap();
+        let waited = seen.request.made.unwrap() - delivery.legs[0].times.get(Stage::Read).unwrap();
         assert!(waited > Nanos((10 + n as u64) * 50_000_000), "{waited}");
-        assert!(seen.between_requests < Nanos(1_000_000), "{:?}", seen.between_requests);
+        assert!(seen.request.between < Nanos(1_000_000), "{:?}", seen.request.between);
     }
 }
 
@@ -86,7 +88,7 @@ fn answers_are_awaited_at_a_high_rate_of_requests() {
     let played = Played::of(&world);
     assert_eq!(played.deliveries.len(), 500);
     for (n, delivery) in played.deliveries.iter().enumerate() {
-        let between = delivery.legs[1].circumstances.between_requests.0;
+        let between = delivery.legs[1].circumstances.request.between.0;
         let answers = n as u64 * 100_000;
         // It asked first when all had been published.
         assert!(between <= answers / 5 + 5_000_000, "{n}: {between}");
@@ -117,7 +119,7 @@ fn a_consumer_that_awaits_an_answer_is_not_late() {
         let played = Played::of(&world);
         assert_eq!(played.deliveries.len(), 20);
         for delivery in &played.deliveries[1..] {
-            let between = delivery.legs[1].circumstances.between_requests;
+            let between = delivery.legs[1].circumstances.request.between;
             assert!(between < Nanos(1_000_000), "{between:?}");
         }
         let verdicts = &played.group().why.verdicts;

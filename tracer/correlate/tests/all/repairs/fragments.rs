@@ -65,7 +65,7 @@ fn what_is_sent_again_completes_the_sample_and_its_loss_is_the_networks() {
     assert_eq!(times.get(Stage::Send), Some(sent));
     assert!(times.get(Stage::Lost).unwrap() < sent + Nanos::from_millis(1), "first sent then");
     assert!(times.get(Stage::Rx).unwrap() > again, "and came when it was sent again");
-    assert!(delivery.legs[0].circumstances.resent);
+    assert!(delivery.legs[0].circumstances.loss.resent);
     let overhead = played.group().overhead;
     let repeats = overhead.detail.parts()[wirelap_correlate::Part::Repeats];
     assert_eq!(repeats, (SAMPLE - 4 * PART + PART) as u64);

@@ -16,7 +16,7 @@ fn a_repaired_single_datagram_left_when_it_was_first_sent() {
     let leg = &played.deliveries[1].legs[0];
     assert_eq!(played.deliveries[1].one_way(), read[0].since(sent));
     assert!(leg.times.get(Stage::Lost).unwrap() < sent + Nanos::from_millis(1));
-    assert!(leg.circumstances.resent);
+    assert!(leg.circumstances.loss.resent);
 }
 
 fn data(number: u32) -> Vec<u8> {
@@ -120,7 +120,7 @@ fn identified_late(first_kept: impl Fn(u32) -> u32) {
     let mut reads: Vec<Nanos> = reads.collect();
     reads.sort();
     assert_eq!(reads, expected);
-    assert!(played.deliveries.iter().all(|d| !d.legs[0].circumstances.behind_loss));
+    assert!(played.deliveries.iter().all(|d| !d.legs[0].circumstances.loss.behind));
 }
 
 #[test]

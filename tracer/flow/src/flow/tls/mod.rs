@@ -136,7 +136,7 @@ impl Conversation {
         for message in found.all.iter_mut().skip(before.all) {
             message.extent = lane(message.side).range(message.extent);
             message.usable_at = message.usable_at.map(|end| lane(message.side).end(end));
-            message.topic.iter().for_each(|&topic| found.topics.hide(topic));
+            message.topic.id.iter().for_each(|&topic| found.topics.hide(topic));
         }
         for fragments in found.fragments.iter_mut().skip(before.fragments) {
             fragments.at = lane(fragments.side).start(fragments.at);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::threads::Chain;
-use wirelap_events::{Circumstances, DropCause, Recovery};
+use wirelap_events::{Circumstances, DropCause, LegPath, Recovery};
 
 fn range(start: u64, end: u64) -> ByteRange {
     ByteRange { start: Offset(start), end: Offset(end) }
@@ -34,7 +34,7 @@ fn room(tell: impl Fn(&mut TcpMarks)) -> (Nanos, bool) {
     marks.send(range(0, 100), Nanos(1_000), TaskId::default(), None);
     tell(&mut marks);
     let seen = marks.path(range(0, 100)).circumstances;
-    (seen.awaited_room, seen.is_room_unseen)
+    (seen.socket.awaited_room, seen.socket.is_room_unseen)
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn what_overtakes_earlier_bytes_waits_for_them() {
         }
         marks.rx(range(0, 10), Nanos(90), None);
         marks.ready(Offset(20), Nanos(91), true);
-        [range(0, 10), range(10, 20)].map(|extent| marks.path(extent).circumstances.overtook)
+        [range(0, 10), range(10, 20)].map(|extent| marks.path(extent).circumstances.loss.overtook)
     };
     assert_eq!(path(None), [false, true]);
     // The first copy was lost, perhaps.
@@ -116,24 +116,24 @@ fn unheard(tell: impl Fn(&mut TcpMarks)) -> Circumstances {
     marks.ready(Offset(20), Nanos(205), true);
     let path = marks.path(range(10, 20));
     assert_eq!(path.lost, None);
-    assert!(!path.circumstances.resent && !path.circumstances.behind_loss);
+    assert!(!path.circumstances.loss.resent && !path.circumstances.loss.behind);
     path.circumstances
 }
 
 #[test]
 fn a_lost_acknowledgement_keeps_its_sender_waiting() {
     let dropped = unheard(|marks| marks.unheard(Offset(10), Nanos(5), DropCause::Filter));
-    assert_eq!(dropped.loss_in_socket, Nanos(196));
-    assert_eq!(dropped.dropped, Some(DropCause::Filter));
+    assert_eq!(dropped.loss.in_socket, Nanos(196));
+    assert_eq!(dropped.loss.dropped, Some(DropCause::Filter));
     let again = |recovery| {
         move |marks: &mut TcpMarks| {
             marks.xmit(range(0, 10), None, Nanos(200));
             marks.resent(range(0, 10), Nanos(200), Some(recovery));
         }
     };
-    assert_eq!(unheard(again(Recovery::Timeout)).loss_in_socket, Nanos(196));
+    assert_eq!(unheard(again(Recovery::Timeout)).loss.in_socket, Nanos(196));
     // The receiver may delay it for so long.
-    assert_eq!(unheard(again(Recovery::TailProbe)).loss_in_socket, Nanos(0));
+    assert_eq!(unheard(again(Recovery::TailProbe)).loss.in_socket, Nanos(0));
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn a_reader_without_room_has_something_to_read_until_it_has() {
 #[test]
 fn the_distance_is_what_every_packet_needs() {
     let mut marks = marks();
-    let distance = |marks: &TcpMarks| marks.path(range(0, 10)).circumstances.distance;
+    let distance = |marks: &TcpMarks| marks.path(range(0, 10)).circumstances.path.distance;
     for (start, left, came, known) in [(0, 100, 175, 0), (10, 200, 220, 75), (20, 300, 390, 20)] {
         let bytes = range(start, start + 10);
         marks.xmit(bytes, Some(Nanos(left - 50)), Nanos(left));
@@ -235,12 +235,12 @@ fn what_was_sent_again_in_vain_held_nobody_up() {
     let mut marks = marks();
     marks.rx(range(0, 10), Nanos(1), None);
     marks.resent(range(0, 10), Nanos(5), None);
-    assert!(!marks.path(range(0, 10)).circumstances.resent);
+    assert!(!marks.path(range(0, 10)).circumstances.loss.resent);
     marks.resent(range(10, 20), Nanos(6), None);
-    assert!(marks.path(range(10, 20)).circumstances.resent);
+    assert!(marks.path(range(10, 20)).circumstances.loss.resent);
     marks.ready(Offset(30), Nanos(7), true);
     marks.resent(range(20, 30), Nanos(8), None);
-    assert!(!marks.path(range(20, 30)).circumstances.resent);
+    assert!(!marks.path(range(20, 30)).circumstances.loss.resent);
 }
 
 #[test]
@@ -262,7 +262,8 @@ fn assert_alone(marks: &TcpMarks, extent: ByteRange) {
     let alone = marks.packets_alone(extent).expect("only packets were seen");
     let path = marks.path(extent);
     assert_eq!((alone.xmit, alone.rx), (path.xmit, path.rx));
-    let only = Circumstances { heard: alone.heard, ..Circumstances::default() };
+    let way = LegPath { heard: alone.heard, ..LegPath::default() };
+    let only = Circumstances { path: way, ..Circumstances::default() };
     assert_eq!(path.circumstances, only);
     let others = [path.send, path.sent, path.lost, path.queue, path.ready, path.read];
     assert_eq!((others, path.sender, path.reader), ([None; 6], None, None));

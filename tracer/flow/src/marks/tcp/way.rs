@@ -5,7 +5,7 @@ use super::super::loss::Question;
 use super::super::path::{Path, ReadBy};
 use super::kinds::{Mark, Pass, RxMark, SendMark, XmitMark};
 use super::{PASSES, TcpMarks};
-use wirelap_events::{ByteRange, Circumstances, Nanos, Offset};
+use wirelap_events::{ByteRange, Circumstances, LegLosses, LegPath, Nanos, Offset, SenderSocket};
 use wirelap_limits::causes::NOTICEABLE_TIME;
 
 impl TcpMarks {
@@ -50,31 +50,42 @@ impl TcpMarks {
             reading: read.map_or(&[], |mark| &mark.led),
             sending: led.map_or(&[], |mark| &mark.led),
             circumstances: Circumstances {
-                tx: sent.and_then(|mark| mark.state),
-                send_len: sent
-                    .map_or(0, |mark| u32::try_from(mark.range.len()).unwrap_or(u32::MAX)),
-                acked: xmit.and_then(|mark| mark.acked).filter(after),
-                heard: self.heard_of(last, xmit.map(|mark| mark.at)),
-                whole_segment: xmit.zip(sent).is_some_and(|(xmit, sent)| fills_segment(xmit, sent)),
+                socket: SenderSocket {
+                    tx: sent.and_then(|mark| mark.state),
+                    send_len: sent
+                        .map_or(0, |mark| u32::try_from(mark.range.len()).unwrap_or(u32::MAX)),
+                    whole_segment: xmit
+                        .zip(sent)
+                        .is_some_and(|(xmit, sent)| fills_segment(xmit, sent)),
+                    acked: xmit.and_then(|mark| mark.acked).filter(after),
+                    no_room: waited && self.had_no_room(sent_at, queue),
+                    awaited_room: send
+                        .zip(sent)
+                        .map_or(Nanos(0), |(send, sent)| sent.awaited - send.awaited),
+                    is_room_unseen: self.acks.is_empty()
+                        && sent.is_some_and(|mark| mark.refused.is_some()),
+                    ..SenderSocket::default()
+                },
+                loss: LegLosses {
+                    resent: harm.own || lost.is_some(),
+                    behind: harm.before,
+                    overtook: !harm.own && !harm.before && self.overtook(extent, rx, ready),
+                    in_write: harm.in_write,
+                    in_socket: harm.in_socket,
+                    shrunk_window: sent.is_some_and(|mark| mark.shrunk),
+                    recovery: harm.recovery,
+                    dropped: harm.dropped,
+                    ..LegLosses::default()
+                },
+                path: LegPath {
+                    distance: self.distance.map_or(Nanos(0), |way| self.round_trips.distance(way)),
+                    round_trip: sent.filter(|_| waited).and_then(|mark| mark.trip),
+                    deferred: rx.is_some_and(|mark| mark.deferred.is_some()),
+                    deferred_since: rx.and_then(|mark| mark.deferred).unwrap_or_default(),
+                    heard: self.heard_of(last, xmit.map(|mark| mark.at)),
+                    ..LegPath::default()
+                },
                 unread: sent.and_then(|mark| self.unread(mark)),
-                awaited_room: send
-                    .zip(sent)
-                    .map_or(Nanos(0), |(send, sent)| sent.awaited - send.awaited),
-                is_room_unseen: self.acks.is_empty()
-                    && sent.is_some_and(|mark| mark.refused.is_some()),
-                resent: harm.own || lost.is_some(),
-                behind_loss: harm.before,
-                overtook: !harm.own && !harm.before && self.overtook(extent, rx, ready),
-                loss_in_write: harm.in_write,
-                loss_in_socket: harm.in_socket,
-                no_room: waited && self.had_no_room(sent_at, queue),
-                round_trip: sent.filter(|_| waited).and_then(|mark| mark.trip),
-                shrunk_by_loss: sent.is_some_and(|mark| mark.shrunk),
-                recovery: harm.recovery,
-                dropped: harm.dropped,
-                deferred: rx.is_some_and(|mark| mark.deferred.is_some()),
-                deferred_since: rx.and_then(|mark| mark.deferred).unwrap_or_default(),
-                distance: self.distance.map_or(Nanos(0), |way| self.round_trips.distance(way)),
                 ..Circumstances::default()
             },
         }

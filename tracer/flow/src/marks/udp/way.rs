@@ -3,7 +3,7 @@
 use super::super::alone::PacketTimes;
 use super::super::path::{Path, ReadBy};
 use super::{Arrival, Datagram, UdpMarks};
-use wirelap_events::{ByteRange, Circumstances, Hop, Nanos, SocketId};
+use wirelap_events::{ByteRange, Circumstances, Hop, LegPath, Nanos, SocketId};
 
 impl UdpMarks {
     /// The arrival of datagram `number` at `socket`.
@@ -71,9 +71,12 @@ impl UdpMarks {
             reading: receipt.map_or(&[], |receipt| &receipt.led),
             sending: begins.map_or(&[], |number| self.led(number)),
             circumstances: Circumstances {
-                deferred: last.is_some_and(|datagram| datagram.deferred.is_some()),
-                deferred_since: last.and_then(|datagram| datagram.deferred).unwrap_or_default(),
-                distance: self.distance.unwrap_or_default(),
+                path: LegPath {
+                    distance: self.distance.unwrap_or_default(),
+                    deferred: last.is_some_and(|datagram| datagram.deferred.is_some()),
+                    deferred_since: last.and_then(|datagram| datagram.deferred).unwrap_or_default(),
+                    ..LegPath::default()
+                },
                 ..Circumstances::default()
             },
         }

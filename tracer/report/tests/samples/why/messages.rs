@@ -3,7 +3,7 @@
 use wirelap_correlate::WorstMessage;
 use wirelap_events::{
     Circumstances, Comm, Delivery, Holder, Hop, Leg, LegOffCpu, MessageId, Nagle, Nanos, OffCpu,
-    OffCpuReason, Pid, Stage, Stamp, TaskId, Tid, TxState,
+    OffCpuReason, Pid, SenderSocket, Stage, Stamp, TaskId, Tid, TxState,
 };
 use wirelap_test_support::delivered;
 
@@ -36,9 +36,17 @@ pub fn held_up() -> WorstMessage {
     ];
     let mut second = leg((1883, 40_002), (task(77), task(71)), &second);
     second.circumstances = Circumstances {
-        tx: Some(TxState { in_flight: 84, mss: 65_483, nagle: Nagle::On, ..TxState::default() }),
-        send_len: 84,
-        acked: Some(Nanos(45_090_000)),
+        socket: SenderSocket {
+            tx: Some(TxState {
+                in_flight: 84,
+                mss: 65_483,
+                nagle: Nagle::On,
+                ..TxState::default()
+            }),
+            send_len: 84,
+            acked: Some(Nanos(45_090_000)),
+            ..SenderSocket::default()
+        },
         ..Circumstances::default()
     };
     message(Some(1_234), [leg((40_001, 1883), (task(70), task(77)), &first), second])
@@ -62,7 +70,7 @@ pub fn across_idle() -> WorstMessage {
         holder: Holder { task: task(0), comm: Comm::from_name("swapper/1"), held: Nanos(25_000) },
         ..Hop::default()
     });
-    leg.circumstances.deferred = true;
+    leg.circumstances.path.deferred = true;
     message(Some(7), [leg])
 }
 

@@ -12,8 +12,8 @@ use wirelap_events::{
 fn a_request_that_was_lost_is_the_networks() {
     let before = leg(&[(Stage::Send, 0), (Stage::Read, 10)]);
     let mut after = leg(&[(Stage::Send, 300_010), (Stage::Read, 300_020)]);
-    after.circumstances.requested = Some(Nanos(290_010_000));
-    after.circumstances.missing = Some((Nanos(90_010_000), Nanos(290_010_000)));
+    after.circumstances.request.made = Some(Nanos(290_010_000));
+    after.circumstances.loss.missing = Some((Nanos(90_010_000), Nanos(290_010_000)));
     let parts = blamed(vec![before, after]);
     let dwell: Vec<_> = parts.iter().filter(|part| part.1 == Segment::BrokerDwell).collect();
     assert_eq!(dwell[0], &(1, Segment::BrokerDwell, of(VerdictKind::Retransmission), 200_000_000));
@@ -96,10 +96,10 @@ fn threads_that_wake_each_other_pass_it_on() {
 
 #[test]
 fn a_broker_that_is_not_asked_waits() {
-    let late = dwell(|leg| leg.circumstances.requested = Some(Nanos(900_000)));
+    let late = dwell(|leg| leg.circumstances.request.made = Some(Nanos(900_000)));
     assert_eq!(late[0], (of(VerdictKind::FetchWait), 800));
     let pending = dwell(|leg| {
-        leg.circumstances.requested = Some(Nanos(50_000));
+        leg.circumstances.request.made = Some(Nanos(50_000));
         leg.before.push(hop(100, 1_050, 1_060, 0));
     });
     assert_eq!(pending[0], (of(VerdictKind::FetchWait), 950));
@@ -110,7 +110,7 @@ fn a_broker_that_is_not_asked_waits() {
 #[test]
 fn a_broker_that_sleeps_between_two_writes_is_stalled() {
     let mut late = leg(&[(Stage::Send, 1_000), (Stage::Sent, 90_000), (Stage::Queue, 90_002)]);
-    late.circumstances.tx = Some(RESTED);
+    late.circumstances.socket.tx = Some(RESTED);
     let asleep = OffCpu { asleep: Nanos(80_000_000), ..OffCpu::NONE };
     let rests = LegOffCpu { writing: asleep, ..LegOffCpu::NONE };
     let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
@@ -127,7 +127,7 @@ fn a_broker_that_sleeps_between_two_writes_is_stalled() {
 fn a_broker_that_sleeps_for_a_time_of_its_own_choice_waits_for_no_request() {
     let slept = |sleep| {
         let parts = dwell_of(10, |leg| {
-            leg.circumstances.requested = Some(Nanos(50_000));
+            leg.circumstances.request.made = Some(Nanos(50_000));
             leg.before.push(Hop { sleep, ..hop(1_000, 10_500, 10_600, 0) });
         });
         parts[0].0
@@ -141,8 +141,8 @@ fn a_broker_that_sleeps_for_a_time_of_its_own_choice_waits_for_no_request() {
 fn who_is_asked_without_a_limit_may_sleep_until_something_comes() {
     let sleeps = |deaf: u64, ask| {
         let mut second = leg(&[(Stage::Send, 9_100), (Stage::Read, 9_200)]);
-        second.circumstances.requested = Some(Nanos(50_000));
-        second.circumstances.request_limits = ask;
+        second.circumstances.request.made = Some(Nanos(50_000));
+        second.circumstances.request.limits = ask;
         let deaf = Nanos::from_millis(deaf);
         let rested = OffCpu { asleep: Nanos::from_millis(8), deaf, ..OffCpu::NONE };
         let rests = LegOffCpu { sender: Some(rested), ..LegOffCpu::NONE };
@@ -169,7 +169,7 @@ fn a_broker_waits_until_the_publisher_lets_the_message_go() {
     let slept = |release| {
         dwell(move |leg: &mut Leg| {
             leg.before.push(hop(200, 900, 900, 0));
-            leg.circumstances.release = release;
+            leg.circumstances.permission.release = release;
         })
     };
     let of_time = |parts: &[(Cause, u64)], kind| -> u64 {
@@ -202,7 +202,7 @@ fn a_broker_waits_until_the_publisher_lets_the_message_go() {
 fn a_broker_keeps_messages_for_a_subscriber_that_is_away() {
     let away = dwell(|leg: &mut Leg| {
         leg.before.push(hop(200, 900, 900, 0));
-        leg.circumstances.ready = Some(Nanos(800_000));
+        leg.circumstances.subscription.ready = Some(Nanos(800_000));
     });
     let of_time =
         |kind| -> u64 { away.iter().filter(|part| part.0 == of(kind)).map(|part| part.1).sum() };
@@ -214,10 +214,10 @@ fn a_broker_keeps_messages_for_a_subscriber_that_is_away() {
 fn a_broker_that_does_not_read_its_consumer_is_not_stalled() {
     let throttled = dwell(|leg: &mut Leg| {
         leg.before.push(hop(200, 900, 900, 0));
-        leg.circumstances.requested = Some(Nanos(50_000));
-        leg.circumstances.request_limits =
+        leg.circumstances.request.made = Some(Nanos(50_000));
+        leg.circumstances.request.limits =
             Some(RequestLimits { longest: Nanos::from_millis(500), least_bytes: 1 });
-        leg.circumstances.requests_unread = Some((Nanos(300_000), Nanos(800_000)));
+        leg.circumstances.permission.requests_unread = Some((Nanos(300_000), Nanos(800_000)));
     });
     let of_time = |kind| -> u64 {
         throttled.iter().filter(|part| part.0 == of(kind)).map(|part| part.1).sum()
@@ -232,7 +232,7 @@ fn a_broker_that_does_not_read_its_publisher_may_keep_what_it_had_read() {
     let kept = |edit: fn(&mut Leg)| {
         let all = dwell(|leg: &mut Leg| {
             leg.before.push(hop(120, 900, 905, 0));
-            leg.circumstances.publisher_unread = Some((Nanos(102_000), Nanos(890_000)));
+            leg.circumstances.permission.publisher_unread = Some((Nanos(102_000), Nanos(890_000)));
             edit(leg);
         });
         let of_time =
@@ -243,12 +243,12 @@ fn a_broker_that_does_not_read_its_publisher_may_keep_what_it_had_read() {
     assert_eq!(kept(|_| ()), [788, 0, 0]);
     // What the consumer had not made room for is its own matter.
     let [throttled, stalled, waited] = kept(|leg| {
-        leg.circumstances.credit =
+        leg.circumstances.permission.credit =
             Some(Credit { at: Nanos(600_000), full: Nanos(600_000), ..Credit::default() });
     });
     assert_eq!((throttled, stalled, waited), (290, 0, 500));
     // One that is asked has nothing to do with the publisher's quota.
-    assert_eq!(kept(|leg| leg.circumstances.requested = Some(Nanos(50_000)))[0], 0);
+    assert_eq!(kept(|leg| leg.circumstances.request.made = Some(Nanos(50_000)))[0], 0);
 }
 
 /// A broker that was asked at 50 µs, read at 1 ms, slept from 2 to 9 ms and sent at 11 ms: what it is blamed for, in
@@ -257,9 +257,9 @@ fn asked_for(least_bytes: u64, longest: Nanos, filled: Option<u64>) -> Vec<(Caus
     dwell_of(10, |leg| {
         leg.before.push(hop(2_000, 9_000, 10_000, 5));
         let seen = &mut leg.circumstances;
-        seen.requested = Some(Nanos(50_000));
-        seen.request_limits = Some(RequestLimits { longest, least_bytes });
-        seen.filled = filled.map(|us| Nanos(us * 10_000));
+        seen.request.made = Some(Nanos(50_000));
+        seen.request.limits = Some(RequestLimits { longest, least_bytes });
+        seen.request.filled = filled.map(|us| Nanos(us * 10_000));
     })
 }
 
@@ -294,8 +294,8 @@ fn a_broker_waits_as_long_as_the_request_lets_it() {
 fn a_broker_that_is_asked_may_sleep_for_a_moment() {
     let parts = dwell(|leg| {
         leg.before.push(hop(200, 900, 1_000, 5));
-        leg.circumstances.requested = Some(Nanos(50_000));
-        leg.circumstances.request_limits =
+        leg.circumstances.request.made = Some(Nanos(50_000));
+        leg.circumstances.request.limits =
             Some(RequestLimits { longest: Nanos::from_millis(500), least_bytes: 1 });
     });
     assert!(!parts.iter().any(|part| part.0 == of(VerdictKind::BrokerStalled)), "{parts:?}");
@@ -306,8 +306,8 @@ fn a_broker_that_is_much_too_late_did_not_wait_for_the_time_to_be_over() {
     // Due at 100 µs, and 15 ms late.
     let mut second = leg(&[(Stage::Send, 15_100), (Stage::Read, 15_200)]);
     second.before.push(hop(200, 15_000, 15_100, 0));
-    second.circumstances.requested = Some(Nanos(50_000));
-    second.circumstances.request_limits =
+    second.circumstances.request.made = Some(Nanos(50_000));
+    second.circumstances.request.limits =
         Some(RequestLimits { longest: Nanos(50_000), least_bytes: 1 });
     let parts = blamed(vec![leg(&[(Stage::Send, 0), (Stage::Read, 100)]), second]);
     let stalled: Vec<_> =
@@ -321,8 +321,8 @@ fn a_consumer_that_asks_late_is_late_by_itself() {
     let asked_late = |asker: Option<OffCpu>| {
         let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
         let mut second = leg(&[(Stage::Send, 1_100), (Stage::Read, 1_200)]);
-        second.circumstances.requested = Some(Nanos(900_000));
-        second.circumstances.free_since = Some(Nanos(300_000));
+        second.circumstances.request.made = Some(Nanos(900_000));
+        second.circumstances.request.free_since = Some(Nanos(300_000));
         let parts = blamed_with(
             vec![first, second],
             vec![LegOffCpu::NONE, LegOffCpu { requester: asker, ..LegOffCpu::NONE }],
@@ -351,10 +351,10 @@ fn a_transactions_messages_wait_for_its_end() {
     let parts = |awaits_commit| {
         dwell_of(10, |leg| {
             leg.before.push(hop(2_000, 9_000, 10_000, 5));
-            leg.circumstances.requested = Some(Nanos(50_000));
-            leg.circumstances.request_limits =
+            leg.circumstances.request.made = Some(Nanos(50_000));
+            leg.circumstances.request.limits =
                 Some(RequestLimits { longest: Nanos::from_millis(500), least_bytes: 1 });
-            leg.circumstances.awaits_commit = awaits_commit;
+            leg.circumstances.request.awaits_commit = awaits_commit;
         })
     };
     assert_eq!(parts(true)[0], (of(VerdictKind::FetchWait), 800));
@@ -366,7 +366,7 @@ fn a_message_that_expired_in_its_queue_waited_for_that() {
     let parts = |has_expired| {
         dwell_of(10, |leg| {
             leg.before.push(hop(2_000, 9_000, 10_000, 5));
-            leg.circumstances.has_expired = has_expired;
+            leg.circumstances.subscription.has_expired = has_expired;
         })
     };
     assert_eq!(parts(true)[0], (of(VerdictKind::FetchWait), 800));
@@ -377,7 +377,7 @@ fn a_message_that_expired_in_its_queue_waited_for_that() {
 fn kept_behind(tx: TxState, since_ms: u64, edit: impl FnOnce(&mut Leg)) -> Vec<(Cause, u64)> {
     let (since, time) = (Nanos::from_millis(since_ms), Nanos::from_millis(60));
     dwell_of(100, |leg| {
-        leg.circumstances.behind =
+        leg.circumstances.socket.behind =
             Some(EarlierBytes { since, time, tx, send_len: 64, no_room: false });
         leg.before.push(hop(10_000, 109_000, 110_000, 5));
         edit(leg);
@@ -403,12 +403,12 @@ fn what_waits_behind_earlier_bytes_is_not_the_brokers() {
     assert_eq!(kept_behind(QUIET, 10, |_| {})[0], (of(VerdictKind::BrokerStalled), 990));
     // There was room when they were sent, and then none.
     let closed = kept_behind(QUIET, 10, |leg| {
-        let behind = leg.circumstances.behind.as_mut();
+        let behind = leg.circumstances.socket.behind.as_mut();
         behind.unwrap().no_room = true;
     });
     assert_eq!(closed[0], (of(VerdictKind::ReceiveWindow), 600));
     let lost = kept_behind(small, 10, |leg| {
-        leg.circumstances.missing = Some((Nanos::from_millis(20), Nanos::from_millis(50)));
+        leg.circumstances.loss.missing = Some((Nanos::from_millis(20), Nanos::from_millis(50)));
     });
     let halves = [(of(VerdictKind::Retransmission), 300), (of(VerdictKind::ReceiveWindow), 300)];
     assert_eq!(lost[..2], halves);
@@ -420,7 +420,7 @@ fn what_waits_behind_bytes_in_a_queue_on_the_path_waits_for_the_link() {
     let told = kept_behind(small, 10, |leg| {
         let (from, to) = (Nanos::from_millis(30), Nanos::from_millis(200));
         let (longest, least, rate) = (Nanos::from_millis(40), Nanos::from_millis(1), 125_000);
-        leg.circumstances.path_queue = Some(LinkQueue { from, to, longest, least, rate });
+        leg.circumstances.path.queue = Some(LinkQueue { from, to, longest, least, rate });
     });
     let parts = [(of(VerdictKind::BottleneckLink), 400), (of(VerdictKind::ReceiveWindow), 200)];
     assert_eq!(told[..2], parts);
@@ -436,7 +436,7 @@ fn what_waits_for_the_queue_of_the_device_waits_there_too() {
         (Stage::Read, 120_000),
     ]);
     let (since, time) = (Nanos::from_millis(10), Nanos::from_millis(60));
-    queued.circumstances.behind =
+    queued.circumstances.socket.behind =
         Some(EarlierBytes { since, time, tx: congested, send_len: 64, no_room: false });
     let parts = blamed(vec![leg(&[(Stage::Send, 0), (Stage::Read, 10_000)]), queued]);
     let in_queue = (1, Segment::BrokerDwell, of(VerdictKind::QdiscQueueing), 60_000_000);

@@ -72,7 +72,7 @@ fn released(receipt: Option<Receipt>) -> Vec<(VerdictKind, Awaited, u64)> {
         recovery: None,
         receipt,
     };
-    waits(None, |seen| seen.release = Some(release))
+    waits(None, |seen| seen.permission.release = Some(release))
 }
 
 /// A receipt that was sent at 110 µs and left at 200 µs.
@@ -118,7 +118,8 @@ fn acknowledged(own: u64, unknown: u64) -> Credit {
 
 #[test]
 fn a_subscriber_that_has_what_it_does_not_acknowledge_is_late_by_itself() {
-    let late = |requester| waits(requester, |seen| seen.credit = Some(acknowledged(600, 0)));
+    let late =
+        |requester| waits(requester, |seen| seen.permission.credit = Some(acknowledged(600, 0)));
     let of = |kind, time| (kind, Awaited::LateAcknowledgement, time);
     let way = (VerdictKind::FetchWait, Awaited::Acknowledgement, 200);
     // What its thread did in half of it holds for all.
@@ -140,7 +141,7 @@ fn a_subscriber_that_has_what_it_does_not_acknowledge_is_late_by_itself() {
 #[test]
 fn a_broker_that_may_send_waits_for_no_acknowledgement() {
     let all = waits(None, |seen| {
-        seen.credit = Some(Credit { full: us(100), ..acknowledged(60, 0) });
+        seen.permission.credit = Some(Credit { full: us(100), ..acknowledged(60, 0) });
     });
     let parts = [
         (VerdictKind::FetchWait, Awaited::LateAcknowledgement, 60),
@@ -164,7 +165,8 @@ fn without_permission_it_is_not_the_socket_that_keeps_a_message() {
     let mut kinds = Vec::new();
     for credit in [None, Some(acknowledged(600, 0))] {
         let mut second: Leg = leg(&[(Stage::Send, 1_100), (Stage::Read, 1_200)]);
-        (second.circumstances.credit, second.circumstances.behind) = (credit, Some(behind));
+        (second.circumstances.permission.credit, second.circumstances.socket.behind) =
+            (credit, Some(behind));
         let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
         let mut delivery = delivered::delivery(vec![first, second]);
         let asleep = OffCpu { asleep: us(600), ..OffCpu::NONE };
@@ -182,12 +184,12 @@ fn without_permission_it_is_not_the_socket_that_keeps_a_message() {
 
 #[test]
 fn what_was_not_seen_is_neither_on_its_way_nor_late() {
-    let unseen = waits(None, |seen| seen.credit = Some(acknowledged(0, 800)));
+    let unseen = waits(None, |seen| seen.permission.credit = Some(acknowledged(0, 800)));
     assert_eq!(unseen, [(VerdictKind::FetchWait, Awaited::UnseenAcknowledgement, 800)]);
     // Lost bytes are the network's, but not while the subscriber had something to acknowledge.
     let lost = waits(None, |seen| {
-        seen.credit = Some(acknowledged(300, 100));
-        seen.missing = Some((us(100), us(900)));
+        seen.permission.credit = Some(acknowledged(300, 100));
+        seen.loss.missing = Some((us(100), us(900)));
     });
     let parts = [
         (VerdictKind::FetchWait, Awaited::LateAcknowledgement, 300),
@@ -199,8 +201,8 @@ fn what_was_not_seen_is_neither_on_its_way_nor_late() {
 #[test]
 fn who_is_asked_for_messages_waits_for_no_acknowledgement() {
     let asked = waits(None, |seen| {
-        seen.credit = Some(acknowledged(600, 0));
-        seen.requested = Some(us(50));
+        seen.permission.credit = Some(acknowledged(600, 0));
+        seen.request.made = Some(us(50));
     });
     assert!(asked.iter().all(|part| part.1 == Awaited::Request), "{asked:?}");
     assert!(asked.iter().all(|part| of(part.0) == of(VerdictKind::FetchWait)), "{asked:?}");
@@ -212,10 +214,10 @@ fn a_consumer_that_awaits_an_answer_asks_nothing() {
     let of = |awaited, time| (VerdictKind::FetchWait, awaited, time);
     let asked = |own, missing: Option<(Nanos, Nanos)>| {
         waits(None, |seen| {
-            seen.requested = Some(us(900));
-            seen.free_since = Some(us(800));
-            seen.between_requests = us(own);
-            seen.missing = missing;
+            seen.request.made = Some(us(900));
+            seen.request.free_since = Some(us(800));
+            seen.request.between = us(own);
+            seen.loss.missing = missing;
         })
     };
     let late = of(Awaited::Request, 100);

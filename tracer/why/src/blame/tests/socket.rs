@@ -3,16 +3,16 @@
 use super::super::{Cause, VerdictKind};
 use super::{QUIET, RESTED, blamed, blamed_with, hop, leg, of, throttled};
 use wirelap_events::{
-    Circumstances, EarlierBytes, Leg, LegOffCpu, LinkQueue, Nagle, Nanos, OffCpu, Segment, Stage,
-    Transport, TxState,
+    Circumstances, EarlierBytes, Leg, LegLosses, LegOffCpu, LinkQueue, Nagle, Nanos, OffCpu,
+    Segment, SenderSocket, Stage, Transport, TxState,
 };
 
 /// A send that waited 40 ms in its socket, in these circumstances.
 fn held_of(tx: TxState, len: u32, acked: bool) -> Cause {
     let mut leg = leg(&[(Stage::Send, 0), (Stage::Sent, 0), (Stage::Queue, 40_000)]);
-    leg.circumstances.tx = Some(tx);
-    leg.circumstances.send_len = len;
-    leg.circumstances.acked = acked.then_some(Nanos(39_990_000));
+    leg.circumstances.socket.tx = Some(tx);
+    leg.circumstances.socket.send_len = len;
+    leg.circumstances.socket.acked = acked.then_some(Nanos(39_990_000));
     blamed(vec![leg])[0].2
 }
 
@@ -36,9 +36,9 @@ fn a_cork_holds_no_longer_than_its_timer() {
     let corked = TxState { nagle: Nagle::Corked, ..QUIET };
     let held = |tx, ms: u64, acked: bool| {
         let mut leg = leg(&[(Stage::Send, 0), (Stage::Sent, 0), (Stage::Queue, ms * 1_000)]);
-        leg.circumstances.tx = Some(tx);
-        leg.circumstances.send_len = 64;
-        leg.circumstances.acked = acked.then_some(Nanos::from_millis(ms - 1));
+        leg.circumstances.socket.tx = Some(tx);
+        leg.circumstances.socket.send_len = 64;
+        leg.circumstances.socket.acked = acked.then_some(Nanos::from_millis(ms - 1));
         blamed(vec![leg])[0].2
     };
     assert_eq!(held(corked, 201, false), of(VerdictKind::Corked));
@@ -108,7 +108,7 @@ fn a_connection_that_has_rested_begins_with_ten_segments() {
 #[test]
 fn what_was_sent_again_was_lost() {
     let mut leg = leg(&[(Stage::Sent, 0), (Stage::Queue, 200_000), (Stage::Rx, 200_010)]);
-    leg.circumstances.resent = true;
+    leg.circumstances.loss.resent = true;
     assert_eq!(blamed(vec![leg])[0].2, of(VerdictKind::Retransmission));
 }
 
@@ -117,10 +117,13 @@ fn what_is_before_the_first_transmission_is_not_lost() {
     let stages = [(Stage::Sent, 0), (Stage::Lost, 40_000), (Stage::Queue, 240_000)];
     let mut leg = leg(&stages);
     leg.circumstances = Circumstances {
-        tx: Some(QUIET),
-        send_len: 64,
-        acked: Some(Nanos(39_990_000)),
-        resent: true,
+        socket: SenderSocket {
+            tx: Some(QUIET),
+            send_len: 64,
+            acked: Some(Nanos(39_990_000)),
+            ..SenderSocket::default()
+        },
+        loss: LegLosses { resent: true, ..LegLosses::default() },
         ..Circumstances::default()
     };
     let expected = [
@@ -129,7 +132,7 @@ fn what_is_before_the_first_transmission_is_not_lost() {
     ];
     assert_eq!(blamed(vec![leg.clone()]), expected);
     // For three quarters of it, earlier bytes were missing.
-    leg.circumstances.loss_in_socket = Nanos(30_000_000);
+    leg.circumstances.loss.in_socket = Nanos(30_000_000);
     let parts = blamed(vec![leg]);
     assert_eq!(parts[0], (0, Segment::SocketTx, of(VerdictKind::Retransmission), 30_000_000));
     assert_eq!(parts[1], (0, Segment::SocketTx, of(VerdictKind::NagleDelayedAck), 10_000_000));
@@ -140,13 +143,16 @@ fn a_window_that_a_loss_made_small_is_the_losss() {
     let full = TxState { segments_out: 10, ..QUIET };
     let mut leg = leg(&[(Stage::Sent, 0), (Stage::Queue, 40_000)]);
     leg.circumstances = Circumstances {
-        tx: Some(full),
-        send_len: 64,
-        acked: Some(Nanos(39_990_000)),
+        socket: SenderSocket {
+            tx: Some(full),
+            send_len: 64,
+            acked: Some(Nanos(39_990_000)),
+            ..SenderSocket::default()
+        },
         ..Circumstances::default()
     };
     assert_eq!(blamed(vec![leg.clone()])[0].2, of(VerdictKind::CongestionWindow));
-    leg.circumstances.shrunk_by_loss = true;
+    leg.circumstances.loss.shrunk_window = true;
     assert_eq!(blamed(vec![leg])[0].2, of(VerdictKind::Retransmission));
 }
 
@@ -154,9 +160,9 @@ fn a_window_that_a_loss_made_small_is_the_losss() {
 fn a_socket_that_may_not_add_to_a_full_qdisc_waits_for_it() {
     let stages = [(Stage::Sent, 0), (Stage::Queue, 40_000), (Stage::Xmit, 42_000)];
     let mut held = leg(&stages);
-    held.circumstances.send_len = 64;
-    held.circumstances.tx = Some(TxState { window: 100, ..QUIET });
-    held.circumstances.acked = Some(Nanos(39_990_000));
+    held.circumstances.socket.send_len = 64;
+    held.circumstances.socket.tx = Some(TxState { window: 100, ..QUIET });
+    held.circumstances.socket.acked = Some(Nanos(39_990_000));
     let parts = blamed(vec![held.clone()]);
     assert!(parts.iter().all(|part| part.2 == of(VerdictKind::QdiscQueueing)), "{parts:?}");
     held.times.set(Stage::Xmit, Nanos(40_100_000));
@@ -178,7 +184,7 @@ fn a_sender_of_datagrams_that_has_no_cpu_between_them_waits_for_one() {
 fn a_write_in_parts_is_told_by_what_the_socket_held() {
     let write = |tx: TxState| {
         let mut leg = leg(&[(Stage::Send, 0), (Stage::Sent, 90_000), (Stage::Queue, 90_002)]);
-        leg.circumstances.tx = Some(tx);
+        leg.circumstances.socket.tx = Some(tx);
         blamed(vec![leg])[0].2
     };
     let empty = TxState { in_flight: 0, segments_out: 0, ..QUIET };
@@ -191,7 +197,7 @@ fn a_write_in_parts_is_told_by_what_the_socket_held() {
 #[test]
 fn a_sender_without_a_cpu_between_its_writes_waits_for_one() {
     let mut leg = leg(&[(Stage::Send, 0), (Stage::Sent, 90_000), (Stage::Queue, 90_000)]);
-    leg.circumstances.tx = Some(QUIET);
+    leg.circumstances.socket.tx = Some(QUIET);
     let rests = LegOffCpu { writing: throttled(), ..LegOffCpu::NONE };
     let expected = [
         (0, Segment::Write, of(VerdictKind::CpuThrottled), 70_000_000),
@@ -205,9 +211,9 @@ fn a_sender_without_a_cpu_between_its_writes_waits_for_one() {
 fn a_sender_is_late_from_when_there_is_room_on() {
     let write = |awaited_room: Nanos, is_room_unseen: bool| {
         let mut leg = leg(&[(Stage::Send, 0), (Stage::Sent, 90_000), (Stage::Queue, 90_002)]);
-        leg.circumstances.tx = Some(TxState { in_flight: 0, segments_out: 0, ..QUIET });
-        leg.circumstances.awaited_room = awaited_room;
-        leg.circumstances.is_room_unseen = is_room_unseen;
+        leg.circumstances.socket.tx = Some(TxState { in_flight: 0, segments_out: 0, ..QUIET });
+        leg.circumstances.socket.awaited_room = awaited_room;
+        leg.circumstances.socket.is_room_unseen = is_room_unseen;
         let blamed = blamed(vec![leg]);
         blamed.iter().map(|part| (part.2, part.3 / 1_000_000)).take(2).collect::<Vec<_>>()
     };
@@ -221,9 +227,12 @@ fn a_sender_is_late_from_when_there_is_room_on() {
 fn held_in_socket(tx: TxState) -> Leg {
     let mut leg = leg(&[(Stage::Send, 0), (Stage::Sent, 0), (Stage::Queue, 90_000)]);
     leg.circumstances = Circumstances {
-        tx: Some(tx),
-        send_len: 64,
-        acked: Some(Nanos(89_990_000)),
+        socket: SenderSocket {
+            tx: Some(tx),
+            send_len: 64,
+            acked: Some(Nanos(89_990_000)),
+            ..SenderSocket::default()
+        },
         unread: Some((Nanos(0), Nanos(80_000_000))),
         ..Circumstances::default()
     };
@@ -258,9 +267,9 @@ fn what_waits_for_a_reader_without_quota_waits_for_quota() {
 #[test]
 fn a_message_that_leaves_without_an_acknowledgement_was_held_back_all_the_same() {
     let mut leg = held_in_socket(TxState { unsent: 60_000, ..QUIET });
-    (leg.circumstances.acked, leg.circumstances.unread) = (None, None);
+    (leg.circumstances.socket.acked, leg.circumstances.unread) = (None, None);
     assert_eq!(blamed(vec![leg.clone()])[0].2, Cause::Ordinary);
-    leg.circumstances.whole_segment = true;
+    leg.circumstances.socket.whole_segment = true;
     assert_eq!(blamed(vec![leg])[0].2, of(VerdictKind::NagleDelayedAck));
 }
 
@@ -268,7 +277,7 @@ fn a_message_that_leaves_without_an_acknowledgement_was_held_back_all_the_same()
 fn a_library_that_waits_for_what_was_lost_is_the_networks() {
     let stages = [(Stage::Publish, 0), (Stage::Send, 300_000), (Stage::Queue, 300_010)];
     let mut leg = leg(&stages);
-    leg.circumstances.missing = Some((Nanos(100_000_000), Nanos(290_000_000)));
+    leg.circumstances.loss.missing = Some((Nanos(100_000_000), Nanos(290_000_000)));
     let found = blamed(vec![leg]);
     assert_eq!(found[0], (0, Segment::ClientTx, of(VerdictKind::Retransmission), 190_000_000));
     assert_eq!(found[1], (0, Segment::ClientTx, Cause::Ordinary, 110_000_000));
@@ -287,8 +296,8 @@ fn before_a_forwarder(held_before: Option<EarlierBytes>) -> [u64; 3] {
     let before = leg(&[(Stage::Send, 0), (Stage::Ready, 1_000), (Stage::Read, 81_000)]);
     let mut after = leg(&[(Stage::Send, 81_010), (Stage::Queue, 81_020), (Stage::Read, 81_500)]);
     // Of the message itself, the socket took and sent all.
-    after.circumstances.tx = Some(SENT_AT_ONCE);
-    after.circumstances.held_before = held_before;
+    after.circumstances.socket.tx = Some(SENT_AT_ONCE);
+    after.circumstances.socket.held_before = held_before;
     let asleep = Nanos::from_millis(40);
     let rests = LegOffCpu { reader: Some(OffCpu { asleep, ..OffCpu::NONE }), ..LegOffCpu::NONE };
     let parts = blamed_with(vec![before, after], vec![rests, LegOffCpu::NONE]);
@@ -325,8 +334,8 @@ fn a_forwarder_that_writes_in_pieces_waits_for_room_before_the_last() {
     let between = |held: Option<EarlierBytes>| {
         let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
         let mut late = leg(&[(Stage::Send, 1_000), (Stage::Sent, 91_000), (Stage::Queue, 91_010)]);
-        late.circumstances.tx = Some(SENT_AT_ONCE);
-        late.circumstances.held_in_write = held;
+        late.circumstances.socket.tx = Some(SENT_AT_ONCE);
+        late.circumstances.socket.held_in_write = held;
         let writing = OffCpu { asleep: Nanos::from_millis(90), ..OffCpu::NONE };
         let rests = LegOffCpu { writing, ..LegOffCpu::NONE };
         let parts = blamed_with(vec![first, late], vec![LegOffCpu::NONE, rests]);
@@ -346,9 +355,9 @@ fn a_forwarder_that_writes_in_pieces_waits_for_room_before_the_last() {
 #[test]
 fn a_window_that_closes_behind_a_send_is_full_all_the_same() {
     let mut sent = leg(&[(Stage::Send, 0), (Stage::Sent, 0), (Stage::Queue, 40_000)]);
-    sent.circumstances.tx = Some(SENT_AT_ONCE);
+    sent.circumstances.socket.tx = Some(SENT_AT_ONCE);
     assert_eq!(blamed(vec![sent.clone()])[0].2, Cause::Ordinary);
-    sent.circumstances.no_room = true;
+    sent.circumstances.socket.no_room = true;
     assert_eq!(blamed(vec![sent])[0].2, of(VerdictKind::ReceiveWindow));
 }
 
@@ -356,8 +365,8 @@ fn a_window_that_closes_behind_a_send_is_full_all_the_same() {
 fn a_forwarder_behind_a_slow_link_waits_for_the_link() {
     let before = leg(&[(Stage::Send, 0), (Stage::Ready, 1_000), (Stage::Read, 81_000)]);
     let mut after = leg(&[(Stage::Send, 81_010), (Stage::Queue, 81_020), (Stage::Read, 81_500)]);
-    after.circumstances.held_before = stuck(TxState { window: 0, ..SENT_AT_ONCE }, false);
-    after.circumstances.path_queue = queue(5_000, 60_000);
+    after.circumstances.socket.held_before = stuck(TxState { window: 0, ..SENT_AT_ONCE }, false);
+    after.circumstances.path.queue = queue(5_000, 60_000);
     let parts = blamed(vec![before, after]);
     let link = (1, Segment::BrokerDwell, of(VerdictKind::BottleneckLink), 70_000_000);
     assert!(parts.contains(&link), "{parts:?}");
@@ -374,13 +383,13 @@ fn what_waits_before_a_full_proxy_waits_for_the_proxys_client() {
     for (stage, at) in times {
         after.times.set(stage, Nanos(at));
     }
-    after.circumstances.held_before = stuck(none, false);
+    after.circumstances.socket.held_before = stuck(none, false);
     let parts = blamed(vec![before.clone(), after.clone()]);
     let window = of(VerdictKind::ReceiveWindow);
     assert!(parts.contains(&(1, Segment::BrokerDwell, window, 70_000_000)), "{parts:?}");
     assert!(parts.contains(&(0, Segment::SocketTx, window, 20_000_000)), "{parts:?}");
     // It could have sent.
-    after.circumstances.held_before = None;
+    after.circumstances.socket.held_before = None;
     let parts = blamed(vec![before, after]);
     assert!(parts.contains(&(0, Segment::SocketTx, window, 90_000_000)), "{parts:?}");
 }
@@ -403,7 +412,7 @@ fn what_waits_for_a_slow_link_is_neither_the_windows_nor_the_readers() {
     for (tx, after) in [(congested, VerdictKind::ClientStalled), (full, VerdictKind::ReceiveWindow)]
     {
         let mut held = held_in_socket(tx);
-        held.circumstances.path_queue = queue(20_000, 80_000);
+        held.circumstances.path.queue = queue(20_000, 80_000);
         let on_link = blamed_with(vec![held.clone()], vec![rests]);
         let expected = [
             (0, Segment::SocketTx, of(VerdictKind::BottleneckLink), 60_000_000),
@@ -411,7 +420,7 @@ fn what_waits_for_a_slow_link_is_neither_the_windows_nor_the_readers() {
         ];
         assert_eq!(on_link, expected);
         // A device of this host comes first.
-        held.circumstances.qdisc_queue = queue(20_000, 80_000);
+        held.circumstances.path.qdisc_queue = queue(20_000, 80_000);
         let in_qdisc = blamed_with(vec![held], vec![rests]);
         assert_eq!(in_qdisc[0].2, of(VerdictKind::QdiscQueueing), "{in_qdisc:?}");
         assert_eq!(in_qdisc[0].3, 60_000_000);
@@ -423,7 +432,7 @@ fn a_queue_has_no_part_in_what_waits_for_something_else() {
     let held = |tx: TxState, queued| {
         let mut held = held_in_socket(tx);
         held.circumstances.unread = None;
-        held.circumstances.path_queue = queued;
+        held.circumstances.path.queue = queued;
         blamed(vec![held])
     };
     let of_link = |parts: &[(usize, Segment, Cause, u64)]| {
@@ -451,18 +460,18 @@ fn a_message_that_is_in_a_queue_on_the_path_waits_for_the_link() {
             .collect::<Vec<_>>()
     };
     let expected = [(of(VerdictKind::BottleneckLink), 29_000_000), (Cause::Ordinary, 1_000_000)];
-    assert_eq!(wire(|leg| leg.circumstances.path_queue = queue(0, 40_000)), expected);
+    assert_eq!(wire(|leg| leg.circumstances.path.queue = queue(0, 40_000)), expected);
     assert_eq!(wire(|_| ()), [(Cause::Ordinary, 30_000_000)]);
     let deferred = wire(|leg| {
-        leg.circumstances.path_queue = queue(0, 40_000);
-        leg.circumstances.deferred = true;
+        leg.circumstances.path.queue = queue(0, 40_000);
+        leg.circumstances.path.deferred = true;
     });
     assert_eq!(deferred, [(of(VerdictKind::SoftirqDeferral), 30_000_000)]);
     // What a qdisc on the path sends by its timer was in its queue, and waited for `ksoftirqd` only at last.
     let by_timer = wire(|leg| {
-        leg.circumstances.path_queue = queue(0, 40_000);
-        leg.circumstances.deferred = true;
-        leg.circumstances.deferred_since = Nanos(30_000_000);
+        leg.circumstances.path.queue = queue(0, 40_000);
+        leg.circumstances.path.deferred = true;
+        leg.circumstances.path.deferred_since = Nanos(30_000_000);
     });
     let expected = [
         (of(VerdictKind::SoftirqDeferral), 10_000),
@@ -471,8 +480,8 @@ fn a_message_that_is_in_a_queue_on_the_path_waits_for_the_link() {
     ];
     assert_eq!(by_timer, expected);
     // The connection's packets need 20 ms at least, for whatever reason.
-    let far = wire(|leg| leg.circumstances.distance = Nanos(20_000_000));
+    let far = wire(|leg| leg.circumstances.path.distance = Nanos(20_000_000));
     assert_eq!(far, [(Cause::Distance, 20_000_000), (Cause::Ordinary, 10_000_000)]);
-    let near = wire(|leg| leg.circumstances.distance = Nanos(400_000));
+    let near = wire(|leg| leg.circumstances.path.distance = Nanos(400_000));
     assert_eq!(near, [(Cause::Ordinary, 30_000_000)]);
 }

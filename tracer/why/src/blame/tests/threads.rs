@@ -45,7 +45,7 @@ fn a_broker_that_leaves_a_publisher_unread_by_its_own_word_is_not_stalled() {
         [(Stage::Ready, 0), (Stage::Wakeup, 900), (Stage::Running, 902), (Stage::Read, 903)];
     let mut first = leg(&stages);
     first.chain.push(hop(0, 900, 902, 0));
-    first.circumstances.throttled = Nanos(800_000);
+    first.circumstances.permission.throttled = Nanos(800_000);
     let second = leg(&[(Stage::Send, 910), (Stage::Read, 920)]);
     let asleep = OffCpu { asleep: Nanos(900_000), locked: Nanos(900_000), ..OffCpu::NONE };
     let rests = LegOffCpu { before_wakeup: Some(asleep), ..LegOffCpu::NONE };
@@ -88,7 +88,7 @@ fn a_broker_that_answers_in_turn_is_not_known_to_hold_its_client_back() {
     let stages =
         [(Stage::Ready, 0), (Stage::Wakeup, 900), (Stage::Running, 902), (Stage::Read, 903)];
     let mut first = leg(&stages);
-    first.circumstances.answers_in_turn = true;
+    first.circumstances.permission.answers_in_turn = true;
     first.chain.push(Hop { sleep: SleepCall::Poll, ..hop(100, 900, 902, 0) });
     let second = leg(&[(Stage::Send, 910), (Stage::Read, 920)]);
     let blocker = Holder { task: TaskId { pid: Pid(9), tid: Tid(10) }, ..Holder::default() };

@@ -23,7 +23,9 @@ impl LegParts<'_> {
     /// asked for messages hands these out whoever is throttled.
     pub fn charge_unread_publisher(&mut self, rest: &mut Span) {
         let seen = &self.leg.circumstances;
-        let Some((from, until)) = seen.publisher_unread.filter(|_| seen.requested.is_none()) else {
+        let Some((from, until)) =
+            seen.permission.publisher_unread.filter(|_| seen.request.made.is_none())
+        else {
             return;
         };
         let before = rest.advance(from);

@@ -14,9 +14,10 @@ pub const DEFINITION: Definition = Definition {
     limits: Some(CLIENT_THROTTLED),
     bearer: Bearer::ReaderOfSocket,
     facts: |case| {
-        let (segment, seen) = (case.finding.segment(), &case.finding.circumstances);
+        let (segment, seen) = (case.finding.segment(), &case.finding.longest.circumstances);
         // Of a message that the broker has, the consumer comes first.
-        let is_publisher = segment != Segment::BrokerDwell || seen.requests_unread.is_none();
+        let is_publisher =
+            segment != Segment::BrokerDwell || seen.permission.requests_unread.is_none();
         case.often_and([Clause::Throttled { is_publisher }])
     },
     ..Definition::USUAL

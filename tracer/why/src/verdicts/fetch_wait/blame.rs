@@ -76,15 +76,15 @@ impl LegParts<'_> {
     /// request does not say, or not all that it was answered with was seen.
     pub fn request_may_wait_until(&self, asked: Nanos, sent: Nanos) -> Option<Nanos> {
         let seen = &self.leg.circumstances;
-        let ask = seen.request_limits?;
-        let due = seen.request_read.unwrap_or(asked) + ask.longest;
+        let ask = seen.request.limits?;
+        let due = seen.request.read.unwrap_or(asked) + ask.longest;
         let slack = BROKER_TIMER_LATENESS.max(Nanos(ask.longest.0 / REQUEST_LATENESS_DIVISOR));
         let wants_more = ask.least_bytes > 1;
         if sent + BROKER_TIMER_EARLINESS >= due && (wants_more || sent <= due + slack) {
             return Some(sent.min(due + slack));
         }
         if wants_more {
-            return seen.filled;
+            return seen.request.filled;
         }
         // One byte is enough for it: whatever keeps the broker, it is not the request.
         Some(asked)

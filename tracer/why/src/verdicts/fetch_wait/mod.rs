@@ -21,12 +21,14 @@ pub const DEFINITION: Definition = Definition {
         is_answer && run_queue_contention::is_anywhere(case)
     },
     facts: |case| case.often_and([asked(case.finding)]),
-    remedy: |case| case.finding.circumstances.awaits_commit.then_some(Remedy::Commit),
+    remedy: |case| {
+        case.finding.longest.circumstances.request.awaits_commit.then_some(Remedy::Commit)
+    },
     ..Definition::USUAL
 };
 
 fn asked(finding: &Finding) -> Clause {
-    if finding.circumstances.awaits_commit {
+    if finding.longest.circumstances.request.awaits_commit {
         return Clause::AwaitsCommit;
     }
     match finding.mostly_awaited() {
@@ -38,7 +40,7 @@ fn asked(finding: &Finding) -> Clause {
         Awaited::Request if asked_late(finding).is_some() => return Clause::ConsumerAskedLate,
         _ => {}
     }
-    let limits = finding.circumstances.request_limits;
+    let limits = finding.longest.circumstances.request.limits;
     Clause::RequestWaits(limits.filter(|limits| limits.longest < Nanos(u64::MAX)))
 }
 
@@ -53,7 +55,7 @@ pub fn asked_late(finding: &Finding) -> Option<Clause> {
 
 /// True if the broker was kept by how many messages may be unacknowledged, and not by a request.
 fn is_window(finding: &Finding) -> bool {
-    finding.circumstances.awaited_credit().is_some()
+    finding.longest.circumstances.awaited_credit().is_some()
 }
 
 #[cfg(test)]
@@ -82,7 +84,7 @@ mod tests {
             ]);
             let again = read + asked + 50_000;
             let mut second = delivered::leg(&[(Stage::Send, again), (Stage::Read, again + 50_000)]);
-            second.circumstances.requested = (asked > 0).then_some(Nanos(read + asked));
+            second.circumstances.request.made = (asked > 0).then_some(Nanos(read + asked));
             let waited = Nanos(waited);
             let mut reader = OffCpu { waited, ..OffCpu::NONE };
             reader.add_holder(&Holder { task: task(9), held: waited, ..Holder::default() });

@@ -12,7 +12,7 @@ impl LegParts<'_> {
     /// the permission once that was there is its own matter.
     pub fn charge_release(&mut self, rest: &mut Span) -> Nanos {
         let begin = rest.from;
-        let release = self.leg.circumstances.release;
+        let release = self.leg.circumstances.permission.release;
         let Some(release) =
             release.filter(|release| release.read > rest.from && release.read <= rest.to)
         else {

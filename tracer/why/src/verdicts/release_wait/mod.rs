@@ -21,7 +21,9 @@ pub const DEFINITION: Definition = Definition {
 };
 
 fn released(finding: &Finding) -> Vec<Clause> {
-    let Some(release) = finding.circumstances.release else { return vec![Clause::NotReleased] };
+    let Some(release) = finding.longest.circumstances.permission.release else {
+        return vec![Clause::NotReleased];
+    };
     match finding.mostly_awaited() {
         Awaited::UnseenRelease => return vec![Clause::ReleaseUnseen],
         Awaited::Receipt => return release.receipt.iter().map(confirmed).collect(),
@@ -29,10 +31,10 @@ fn released(finding: &Finding) -> Vec<Clause> {
     }
     let (held, under_way) = (release.left - release.sent, release.arrived - release.left);
     // The longest part is one of three.
-    if finding.longest <= held {
+    if finding.longest.time <= held {
         return vec![Clause::ReleaseInSocket { waited: held, nagle: release.nagle }];
     }
-    if finding.longest <= under_way {
+    if finding.longest.time <= under_way {
         return vec![Clause::ReleaseUnderWay(under_way)];
     }
     let waited = release.waited;

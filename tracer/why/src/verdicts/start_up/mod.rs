@@ -68,7 +68,7 @@ mod tests {
     use crate::explanation::Why;
     use crate::rules::tests::{MS, Made, explained, found, task};
     use crate::sums::Upkeep;
-    use wirelap_events::{Circumstances, Delivery, Leg, MessageId, Stage, TxState};
+    use wirelap_events::{Circumstances, Delivery, Leg, MessageId, SenderSocket, Stage, TxState};
     use wirelap_test_support::delivered;
 
     #[test]
@@ -102,9 +102,12 @@ mod tests {
                 reader: Some(task(2)),
                 circumstances: Circumstances {
                     start_up: is_first,
-                    tx: Some(tx),
-                    send_len: 64,
-                    acked,
+                    socket: SenderSocket {
+                        tx: Some(tx),
+                        send_len: 64,
+                        acked,
+                        ..SenderSocket::default()
+                    },
                     ..Circumstances::default()
                 },
                 ..delivered::leg(&[
