@@ -92,7 +92,7 @@ prop_compose! {
                 },
                 path: LegPath { deferred: flags[2], ..LegPath::default() },
                 request: MessageRequest { made: at, ..MessageRequest::default() },
-                start_up: flags[3], beside_upkeep: flags[4],
+                start_up: flags[3],
                 fan_out: at.map(|first_sent| FanOut { position: cwnd, readers: mss, first_sent }),
                 ..Circumstances::default()
             },

@@ -38,12 +38,6 @@ pub const MIN_START_UP_MESSAGES: u64 = 3;
 /// Messages after which a start-up is over, however soon they come: what is slow then has another reason.
 pub const MAX_START_UP_MESSAGES: u64 = 50;
 
-/// Time before a message is sent in which a keep-alive may still be in its way.
-pub const UPKEEP_MEMORY: Nanos = ms(1);
-
-/// Times as long as a message took, before it, from which on nothing has to do with it any more.
-pub const UPKEEP_COMPARISON: u64 = 4;
-
 /// Bytes of content from which on it tells messages apart: less is too often the same by chance.
 pub const MIN_TELLING_BYTES: u64 = 4;
 

@@ -68,9 +68,6 @@ pub const RUN_QUEUE_CONTENTION: TimeLimits = limits((us(150), 0.25), (ms(1), 0.3
 /// Deep idle states are left within 200 µs or so; virtual CPUs take longer.
 pub const IDLE_WAKEUP: TimeLimits = limits((us(200), 0.5), (ms(5), 0.5));
 
-/// `ksoftirqd` on a CPU that is not loaded runs at once.
-pub const SOFTIRQ_DEFERRAL: TimeLimits = limits((us(100), 0.25), (ms(1), 0.3));
-
 /// A broker's own work on a message takes tens of microseconds.
 pub const BROKER_CPU_BOUND: TimeLimits = limits((us(300), 0.3), (ms(2), 0.4));
 
@@ -91,9 +88,6 @@ pub const CPU_THROTTLED: TimeLimits = limits((us(500), 0.1), (ms(2), 0.15));
 
 /// A lock that is held for a few lines of code is free sooner.
 pub const LOCK_WAIT: TimeLimits = limits((us(300), 0.25), (ms(2), 0.25));
-
-/// wirelap's own share is told sooner than that of others.
-pub const TRACER_INFLUENCE: TimeLimits = limits((us(50), 0.1), (ms(1), 0.15));
 
 /// Much of a message has to be without a cause before it is said.
 pub const UNEXPLAINED: TimeLimits = limits((ms(1), 0.4), (ms(3), 0.5));

@@ -124,27 +124,6 @@ pub const LINGER_SHARE: f64 = 0.3;
 /// Part of the library's wait that is spent behind it, as a divisor: from there on, it waits for its socket.
 pub const PUSHED_BACK_DIVISOR: f64 = 5.0;
 
-/// Share of all messages with a keep-alive beside them up to which that is rare.
-pub const RARE_UPKEEP: f64 = 0.2;
-
-/// Times as many slow messages as others that have a keep-alive beside them.
-pub const UPKEEP_BEYOND_USUAL: f64 = 5.0;
-
-/// Times as many as would have one by chance.
-pub const UPKEEP_BEYOND_CHANCE: f64 = 2.5;
-
-/// Share of the slow messages that have a keep-alive beside them.
-pub const MOSTLY_BESIDE_UPKEEP: f64 = 0.5;
-
-/// Keep-alives that were in the way fewer times may have been there by chance.
-pub const MIN_UPKEEPS: usize = 3;
-
-/// Time that slow messages take longer from which on keep-alives are looked at, in nanoseconds.
-pub const LEAST_UPKEEP_EXCESS: f64 = 1e6;
-
-/// Times the messages that a verdict needs, for one about keep-alives, which are seldom.
-pub const UPKEEP_MESSAGES: u64 = 5;
-
 /// Quantile that is called the median, and one beyond which only one in a hundred is.
 pub const MEDIAN: f64 = 0.5;
 /// Quantile beyond which only one in a hundred is.

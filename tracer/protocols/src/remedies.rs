@@ -30,8 +30,6 @@ pub struct Remedies {
     pub swallowed: Option<&'static str>,
     /// Against duplicates.
     pub duplicates: Option<&'static str>,
-    /// Against keep-alives and discovery that get in the way.
-    pub upkeep: Option<&'static str>,
     /// Brokers that have settings of their own.
     pub brokers: &'static [BrokerRemedies],
     /// Implementations that have settings of their own, where messages tell which one sends them.
@@ -73,7 +71,6 @@ impl Remedies {
         never_delivered: None,
         swallowed: None,
         duplicates: None,
-        upkeep: None,
         brokers: &[],
         implementations: &[],
     };

@@ -6,7 +6,7 @@
 
 use super::explanation::Cause;
 use super::kind::VerdictKind;
-use super::sums::{Excess, Hits, LatencyClass, Sums, Upkeep};
+use super::sums::{Excess, Hits, LatencyClass, Sums};
 use wirelap_events::{MAX_LEGS, Nanos, Saturate, Segment};
 use wirelap_limits::rules::{MIDDLE, SLOW_PART};
 
@@ -102,20 +102,6 @@ impl Breakdown {
         class.least = if class.least == Nanos(0) { latency } else { class.least.min(latency) };
     }
 
-    /// Counts a message that took `latency` until `read` and had keep-alives or discovery beside
-    /// it.
-    pub fn beside(&mut self, latency: Nanos, read: Nanos, upkeep: Upkeep) {
-        if upkeep == Upkeep::default() {
-            return;
-        }
-        let class = self.class(latency);
-        class.beside_upkeep.grow(u64::from(upkeep.beside));
-        class.upkeep_before.grow(u64::from(upkeep.before));
-        if upkeep.beside {
-            class.episodes.add(read - latency, read);
-        }
-    }
-
     /// A part of the time of a message that took `latency`.
     pub fn part(&mut self, latency: Nanos, cell: Cell, time: Nanos) {
         let slot = self.slot(cell);
@@ -188,9 +174,6 @@ impl Breakdown {
             mine.least =
                 if mine.messages == 0 { theirs.least } else { mine.least.min(theirs.least) };
             mine.messages.grow(theirs.messages);
-            mine.beside_upkeep.grow(theirs.beside_upkeep);
-            mine.upkeep_before.grow(theirs.upkeep_before);
-            theirs.episodes.0.iter().for_each(|&(from, to)| mine.episodes.add(from, to));
             for (&slot, sum) in slots.iter().zip(&theirs.sums) {
                 if mine.sums.len() <= slot {
                     mine.sums.resize(slot.saturating_add(1), 0);
@@ -328,8 +311,6 @@ mod tests {
             let one = if index % 2 == 0 { &mut a } else { &mut b };
             for breakdown in [one, &mut both] {
                 breakdown.message(latency);
-                let upkeep = Upkeep { beside: index % 5 == 0, before: false };
-                breakdown.beside(latency, Nanos(index * 1_000_000_000), upkeep);
                 breakdown.part(latency, cell(Segment::Busy, cause), latency);
             }
         }

@@ -80,7 +80,7 @@ pub enum Clause {
     HolderSlept { waited: Nanos, holder: Holder, is_own: bool },
     /// The longest wait for another thread, of the same process or not, which was itself stopped or blocked in the kernel.
     HolderBlocked { waited: Nanos, holder: Holder, is_own: bool },
-    /// wirelap had the CPU.
+    /// wirelap had the CPU for most of the wait.
     TracerHadCpu,
     /// The CPU was idle.
     CpuIdle,
@@ -143,8 +143,6 @@ pub enum Clause {
     AlikeAt(usize),
     /// So much time, and nothing that was seen says why, or who had the CPU.
     Unexplained { time: Nanos, segment: Segment, leg: usize, is_cpu: bool },
-    /// A keep-alive was beside this part of the slowest messages, and of all.
-    UpkeepBeside { slow: f64, usual: f64 },
     /// Packets that found the receiving socket's buffer full.
     BufferFull(u64),
     /// Packets that found a device's queue full.
@@ -231,6 +229,8 @@ pub enum Remedy {
     Commit,
     /// To look at what the process waits for outside its receive call.
     OutsideReceive,
+    /// To let wirelap watch less.
+    TraceLess,
 }
 
 /// The circumstances on which a remedy depends beside the kind of cause.

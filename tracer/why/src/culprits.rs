@@ -71,6 +71,12 @@ impl Culprits {
         theirs.map(|known| known.2).total::<u64>() as f64 / self.whole().max(1) as f64
     }
 
+    /// The part of the time in which wirelap itself had the CPU.
+    pub fn share_of_tracer(&self) -> f64 {
+        let own = self.all.values().filter(|known| known.1 == Comm::tracer());
+        self.share(own.map(|known| known.2).total())
+    }
+
     /// The list of a verdict.
     pub fn list(&self) -> Vec<Culprit> {
         let whole = self.whole().max(1) as f64;

@@ -70,6 +70,5 @@ pub use not_got::{MissedBy, MostLeft};
 pub use numbers::{Missing, Numbers};
 pub use setting::{Setting, Throttled};
 pub use stuck::{DropPlace, StuckConnection};
-pub use sums::Upkeep;
 pub use timeline::Period;
 pub use whereabouts::{Overdue, Whereabouts};

@@ -10,7 +10,6 @@ use super::finding::LongestPart;
 use super::gathered::Gathered;
 use super::judge::{DelayCause, Spending};
 use super::kind::VerdictKind;
-use super::sums::Upkeep;
 use super::verdicts::start_up;
 use super::weigh::hit_cell;
 use wirelap_limits::causes::NOTICEABLE_TIME;
@@ -233,17 +232,11 @@ fn is_senders(definition: &Definition, segment: Segment, seen: &Circumstances) -
 impl Evidence {
     /// Takes in a message that was matched from first send to last read. Returns what held it up more than those
     /// before it.
-    pub fn delivery(
-        &mut self,
-        delivery: &Delivery,
-        one_way: Nanos,
-        upkeep: Upkeep,
-    ) -> Option<DelayCause> {
+    pub fn delivery(&mut self, delivery: &Delivery, one_way: Nanos) -> Option<DelayCause> {
         let is_first = delivery.legs.iter().any(|leg| leg.circumstances.start_up);
         let is_start_up = is_first && start_up::is_of_start_up(delivery, one_way);
         let gathered = if is_start_up { &mut self.start_up } else { &mut self.steady };
         gathered.breakdown.message(one_way);
-        gathered.breakdown.beside(one_way, ended_at(delivery), upkeep);
         // Large, and so made where it is.
         let mut parts = Recorder { gathered, delivery, one_way, spending: Spending::default() };
         blame(delivery, &mut parts);

@@ -2,7 +2,7 @@
 
 use super::explanation::Cause;
 use super::kind::VerdictKind;
-use wirelap_events::{Comm, Holder, Nanos, OffCpu, Tid};
+use wirelap_events::{Holder, Nanos, OffCpu, Tid};
 
 /// Hands out the parts of `time`, which is all or a piece of the waits of `rested`; they add up to it. What nobody was
 /// seen to have is contention if somebody had the rest, and otherwise nobody's.
@@ -54,8 +54,6 @@ fn scaled(part: Nanos, time: Nanos, whole: Nanos) -> Nanos {
 fn cause_of(holder: &Holder) -> Cause {
     Cause::Of(if holder.task.tid == Tid(0) {
         VerdictKind::IdleWakeup
-    } else if holder.comm == Comm::tracer() {
-        VerdictKind::TracerInfluence
     } else {
         VerdictKind::RunQueueContention
     })
@@ -64,7 +62,7 @@ fn cause_of(holder: &Holder) -> Cause {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::{Pid, TaskId};
+    use wirelap_events::{Comm, Pid, TaskId};
 
     const CONTENDED: Cause = Cause::Of(VerdictKind::RunQueueContention);
     const THROTTLED: Cause = Cause::Of(VerdictKind::CpuThrottled);
@@ -119,15 +117,11 @@ mod tests {
     }
 
     #[test]
-    fn quota_comes_first_and_the_tracer_is_no_other_program() {
-        let both = [holder(5, "hog", 20), holder(9, "wirelap", 10)];
+    fn quota_comes_first() {
+        let both = [holder(5, "hog", 20), holder(9, "other", 10)];
         assert_eq!(
             all(&rested(100, 70, &both), 100),
-            [
-                (THROTTLED, 70, 0),
-                (CONTENDED, 20, 5),
-                (Cause::Of(VerdictKind::TracerInfluence), 10, 9)
-            ]
+            [(THROTTLED, 70, 0), (CONTENDED, 20, 5), (CONTENDED, 10, 9)]
         );
     }
 

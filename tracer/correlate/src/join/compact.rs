@@ -362,7 +362,6 @@ mod tests {
                 },
                 unread: Some((ever, ever)),
                 reader_unobserved: true,
-                beside_upkeep: true,
                 start_up: true,
                 fan_out: Some(FanOut { position: u32::MAX, readers: u32::MAX, first_sent: ever }),
             },

@@ -1,8 +1,6 @@
 //! Adds deliveries to the figures of their rows, apart from who hands them out.
 
-use super::deferred::{
-    DeferredDelivery, DeferredFigure, DeferredFigures, DeferredLeg, fill_in, nothing,
-};
+use super::deferred::{DeferredDelivery, DeferredFigures, DeferredLeg, fill_in, nothing};
 use super::row::Row;
 use super::table::Rows;
 use crate::join::leg::{self, cut_each};
@@ -29,31 +27,26 @@ impl Accountant {
     pub fn take(&mut self, batch: &mut DeferredFigures) {
         let mut legs = batch.legs.drain(..);
         let mut whole = batch.whole.drain(..);
-        for figure in batch.all.drain(..) {
-            match figure {
-                DeferredFigure::Upkeep(group, at) => self.row(group).note_upkeep(at),
-                DeferredFigure::Delivery(delivery) => {
-                    let places = &mut self.scratch.legs;
-                    for (index, leg) in legs.by_ref().take(delivery.legs).enumerate() {
-                        match leg {
-                            DeferredLeg::Packets { flow, range, leg } => {
-                                if places.len() <= index {
-                                    places.push(leg::nothing(flow));
-                                }
-                                if let Some(place) = places.get_mut(index) {
-                                    leg.put(flow, range, place);
-                                }
-                            }
-                            DeferredLeg::Whole => {
-                                places.truncate(index);
-                                places.extend(whole.next());
-                            }
+        for delivery in batch.all.drain(..) {
+            let places = &mut self.scratch.legs;
+            for (index, leg) in legs.by_ref().take(delivery.legs).enumerate() {
+                match leg {
+                    DeferredLeg::Packets { flow, range, leg } => {
+                        if places.len() <= index {
+                            places.push(leg::nothing(flow));
+                        }
+                        if let Some(place) = places.get_mut(index) {
+                            leg.put(flow, range, place);
                         }
                     }
-                    places.truncate(delivery.legs);
-                    self.delivery(&delivery);
+                    DeferredLeg::Whole => {
+                        places.truncate(index);
+                        places.extend(whole.next());
+                    }
                 }
             }
+            places.truncate(delivery.legs);
+            self.delivery(&delivery);
         }
     }
 
@@ -63,10 +56,6 @@ impl Accountant {
         fill_in(&mut self.scratch, deferred);
         let row = self.rows.entry(deferred.group).or_insert_with(Row::empty);
         row.add_of_capture(&mut self.scratch, is_whole, deferred.now);
-    }
-
-    fn row(&mut self, group: GroupId) -> &mut Row {
-        self.rows.entry(group).or_insert_with(Row::empty)
     }
 }
 

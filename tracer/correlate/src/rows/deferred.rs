@@ -9,19 +9,11 @@ use wirelap_events::{
 /// Deliveries that were handed out since the last batch was taken.
 #[derive(Debug, Default)]
 pub struct DeferredFigures {
-    pub(super) all: Vec<DeferredFigure>,
+    pub(super) all: Vec<DeferredDelivery>,
     /// The legs of all deliveries, one behind the other.
     pub(super) legs: Vec<DeferredLeg>,
     /// The legs of which more than packets is known, in the same order.
     pub(super) whole: Vec<Leg>,
-}
-
-/// Something that counts for a row.
-#[derive(Debug)]
-pub(super) enum DeferredFigure {
-    Delivery(DeferredDelivery),
-    /// A keep-alive, or discovery.
-    Upkeep(GroupId, Nanos),
 }
 
 /// A delivery, and when it was handed out.
@@ -71,12 +63,7 @@ impl DeferredFigures {
 
     /// Adds a delivery, whose legs were added before.
     pub fn delivery(&mut self, delivery: DeferredDelivery) {
-        self.all.push(DeferredFigure::Delivery(delivery));
-    }
-
-    /// There was a keep-alive, or discovery.
-    pub fn upkeep(&mut self, group: GroupId, at: Nanos) {
-        self.all.push(DeferredFigure::Upkeep(group, at));
+        self.all.push(delivery);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::row::Row;
 use wirelap_events::{Delivery, Nanos, Saturate};
 use wirelap_figures::{Pauses, read_at};
-use wirelap_why::{DelayCause, Upkeep};
+use wirelap_why::DelayCause;
 
 impl Row {
     /// A delivery was read at `read`, in the window with this start if in any, and handed out at `now`.
@@ -27,15 +27,8 @@ impl Row {
     ) -> Option<DelayCause> {
         self.counts.matched.grow(1);
         self.stats.matched(delivery, one_way);
-        let mut upkeep = Upkeep::default();
-        for leg in &mut delivery.legs {
-            let on_leg = self.had_upkeep(leg);
-            leg.circumstances.beside_upkeep = on_leg.beside;
-            upkeep.beside |= on_leg.beside;
-            upkeep.before |= on_leg.before;
-        }
         rests(delivery);
-        self.evidence.delivery(delivery, one_way, upkeep)
+        self.evidence.delivery(delivery, one_way)
     }
 
     /// A delivery of a capture was handed out at `now`, of which no thread is known and which no pause can have cut.

@@ -6,11 +6,10 @@ use super::own_pauses::OwnPauses;
 use super::topic_readers::TopicReaders;
 use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
-use wirelap_events::{Leg, Nanos, NetNs, Pid, Saturate};
-use wirelap_figures::{Partial, Pauses, Ring, RowStats, UncertainCounts};
+use wirelap_events::{Nanos, NetNs, Pid, Saturate};
+use wirelap_figures::{Partial, Pauses, RowStats, UncertainCounts};
 use wirelap_flow::{Holes, Overhead};
-use wirelap_limits::deliveries::{UPKEEP_COMPARISON, UPKEEP_MEMORY};
-use wirelap_why::{Evidence, Numbers, Upkeep};
+use wirelap_why::{Evidence, Numbers};
 
 /// Processes that are listed in a row.
 pub const PROCESSES: usize = 256;
@@ -93,14 +92,6 @@ pub struct PartialMessages {
     pub evidence: Evidence,
 }
 
-/// Times of keep-alives and discovery.
-#[derive(Debug, Default)]
-struct UpkeepTimes {
-    /// The last times.
-    last: Ring<Nanos, 32>,
-    latest: Nanos,
-}
-
 /// One row.
 #[derive(Debug)]
 pub struct Row {
@@ -123,7 +114,6 @@ pub struct Row {
     pub implementation: Implementation,
     /// Readers that messages of each topic reach.
     pub readers: TopicReaders,
-    upkeep: UpkeepTimes,
     /// The numbers of our own workloads' messages.
     pub numbers: Numbers,
     /// Why its messages take so long.
@@ -159,7 +149,6 @@ impl Row {
             noted: NotedCounts::default(),
             implementation: Implementation::Unknown,
             readers: TopicReaders::default(),
-            upkeep: UpkeepTimes::default(),
             numbers: Numbers::default(),
             evidence: Evidence::default(),
             partial: PartialMessages::default(),
@@ -206,18 +195,11 @@ impl Row {
         self.partial.figures.get_or_insert_default()
     }
 
-    /// There was a keep-alive, or discovery.
-    pub fn note_upkeep(&mut self, at: Nanos) {
-        self.upkeep.last.push(at);
-        self.upkeep.latest = self.upkeep.latest.max(at);
-    }
-
     /// Takes over the figures of its deliveries, which were added up elsewhere: none was added here.
     pub(super) fn adopt_figures(&mut self, figures: Row) {
         self.counts += figures.counts;
         self.warmed_up.grow(figures.warmed_up);
         self.stats = figures.stats;
-        self.upkeep = figures.upkeep;
         self.evidence.adopt(figures.evidence);
     }
 
@@ -240,7 +222,6 @@ impl Row {
             mine.forwards |= role.forwards;
             mine.subscribes |= role.subscribes;
         }
-        self.upkeep.latest = self.upkeep.latest.max(other.upkeep.latest);
         self.evidence.merge(&other.evidence);
         self.partial.evidence.merge(&other.partial.evidence);
         match (&mut self.partial.figures, other.partial.figures) {
@@ -248,23 +229,5 @@ impl Row {
             (mine, Some(theirs)) => *mine = Some(theirs),
             (_, None) => {}
         }
-    }
-
-    /// Tells whether there was a keep-alive or discovery while a message was on a leg, and in as long a time
-    /// before.
-    pub fn had_upkeep(&self, leg: &Leg) -> Upkeep {
-        let mut stages = leg.times.seen();
-        let Some((_, from)) = stages.next() else { return Upkeep::default() };
-        let to = stages.next_back().map_or(from, |(_, at)| at);
-        let from = from - UPKEEP_MEMORY;
-        let earlier = Nanos((to - from).0.saturating_mul(UPKEEP_COMPARISON));
-        // Most rows have none for a long time.
-        if self.upkeep.latest < from - earlier {
-            return Upkeep::default();
-        }
-        let within =
-            |from: Nanos, to: Nanos| self.upkeep.last.iter().any(|&at| at >= from && at <= to);
-        let before = within(from - earlier, to - earlier);
-        Upkeep { beside: within(from, to), before }
     }
 }

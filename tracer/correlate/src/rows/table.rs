@@ -5,7 +5,7 @@ use super::row::Row;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use std::net::SocketAddr;
-use wirelap_events::{FlowKey, GroupId, Nanos, NetNs, Pid, Saturate, TopicId, Transport};
+use wirelap_events::{FlowKey, GroupId, NetNs, Pid, Saturate, TopicId, Transport};
 use wirelap_flow::{Label, normal, scope_of};
 use wirelap_protocols::{MessageRouting, Protocol};
 
@@ -100,16 +100,6 @@ impl Rows {
     /// Deliveries to be added to the figures of rows elsewhere; `None` where they are added here.
     pub fn deferred(&mut self) -> Option<&mut DeferredFigures> {
         self.deferred.as_deref_mut()
-    }
-
-    /// There was a keep-alive, or discovery, in a row.
-    pub fn note_upkeep(&mut self, id: GroupId, at: Nanos) {
-        let id = self.root(id);
-        if let Some(deferred) = &mut self.deferred {
-            deferred.upkeep(id, at);
-        } else if let Some(row) = self.get_mut(id) {
-            row.note_upkeep(at);
-        }
     }
 
     /// Counts what bears on which conversation belongs to which row.

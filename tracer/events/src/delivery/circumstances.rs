@@ -24,8 +24,6 @@ pub struct Circumstances {
     pub unread: Option<(Nanos, Nanos)>,
     /// True if it is not observed when the reader sleeps and runs.
     pub reader_unobserved: bool,
-    /// True if a keep-alive or discovery frame was on the same connection while the message was under way.
-    pub beside_upkeep: bool,
     /// True if the message is one of the first of its connection, or was sent within a second after the connection was opened.
     pub start_up: bool,
     /// The position of the leg if its sender sends the message to several readers one after the other. `None` for the first reader, and

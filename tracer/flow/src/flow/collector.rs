@@ -18,8 +18,6 @@ use wirelap_protocols::{Fragments, FrameNote, FrameSink, Protocol, Side, Throttl
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // Kinds of frames that do not depend on each other.
 pub struct ControlFrames {
-    /// A keep-alive or discovery frame.
-    pub upkeep: bool,
     /// A frame that opens a session or subscribes.
     pub set_up: bool,
     /// A frame that subscribes.
@@ -161,7 +159,6 @@ impl FrameSink for Collector<'_> {
             let (side, at) = (self.side, frame.range.start);
             self.found.fragments.push(FoundFragments { side, at, fragments });
         }
-        self.control.upkeep |= matches!(frame.class, FrameClass::KeepAlive | FrameClass::Discovery);
         self.control.subscribes |= frame.class == FrameClass::Subscribe;
         self.control.set_up |= matches!(frame.class, FrameClass::Session | FrameClass::Subscribe);
         if let Some(([first, message], receipt)) = self.releases.take() {

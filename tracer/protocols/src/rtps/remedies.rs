@@ -11,7 +11,6 @@ pub const REMEDIES: Remedies = Remedies {
     never_delivered: Some(
         "use reliable, and for late joiners transient-local, QoS, with a history that is deep enough",
     ),
-    upkeep: Some("lower the rate of discovery, or give it an interface of its own"),
     implementations: &[
         ImplementationRemedies { name: CYCLONE_DDS, remedies: CYCLONE },
         ImplementationRemedies { name: FAST_DDS, remedies: FAST },
@@ -29,9 +28,6 @@ const CYCLONE: Remedies = Remedies {
     overflow: Some(
         "raise `SocketReceiveBufferSize` (Internal/SocketReceiveBufferSize) and net.core.rmem_max, or use reliable QoS",
     ),
-    upkeep: Some(
-        "lower the rate of discovery (SPDPInterval, LeaseDuration), or give it an interface of its own",
-    ),
     ..Remedies::GENERAL
 };
 
@@ -40,9 +36,6 @@ const FAST: Remedies = Remedies {
     overflow: Some(
         "raise `listenSocketBufferSize` of the participant (or `receiveBufferSize` of its transport) and net.core.rmem_max, or use reliable \
          QoS",
-    ),
-    upkeep: Some(
-        "lower the rate of discovery (`leaseAnnouncement`, `leaseDuration`), or use a discovery server",
     ),
     ..Remedies::GENERAL
 };
@@ -55,9 +48,6 @@ const RTI: Remedies = Remedies {
     overflow: Some(
         "raise `dds.transport.UDPv4.builtin.recv_socket_buffer_size` and net.core.rmem_max, or use reliable QoS",
     ),
-    upkeep: Some(
-        "lower the rate of discovery (DISCOVERY_CONFIG: `participant_liveliness_assert_period`), or give it an interface of its own",
-    ),
     ..Remedies::GENERAL
 };
 
@@ -65,9 +55,6 @@ const RTI: Remedies = Remedies {
 const OPEN: Remedies = Remedies {
     overflow: Some(
         "raise `rcv_buffer_size` of the transport and net.core.rmem_max, or use reliable QoS",
-    ),
-    upkeep: Some(
-        "lower the rate of discovery (`ResendPeriod` of rtps_discovery), or give it an interface of its own",
     ),
     ..Remedies::GENERAL
 };

@@ -17,6 +17,5 @@ pub const REMEDIES: Remedies = Remedies {
     never_delivered: Some(
         "publish with `Reliability::Reliable` and `CongestionControl::Block`, and compare the key expressions",
     ),
-    upkeep: Some("raise `transport/link/tx/lease`, or switch multicast scouting off"),
     ..Remedies::GENERAL
 };

@@ -191,9 +191,6 @@ impl DelayThreshold {
             parts.push("its packet waited for ksoftirqd".to_owned());
         }
         parts.extend(self.preempted("reader", seen.reader_preempted.as_ref(), participants));
-        if seen.beside_upkeep {
-            parts.push("a keep-alive or discovery frame was on the same connection".to_owned());
-        }
         parts
     }
 }

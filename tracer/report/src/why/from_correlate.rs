@@ -294,7 +294,6 @@ impl TimeOrigin {
                 &(rests.dwell.unwrap_or_default() + rests.sender.unwrap_or_default()),
             ),
             asked_ns: seen.request.made.map(|at| self.at(at)),
-            beside_upkeep: seen.beside_upkeep,
         }
     }
 }

@@ -182,8 +182,6 @@ pub struct LegCircumstances {
     pub sender_preempted: Option<Preemption>,
     /// When the receiver had last requested messages; absent if the protocol pushes them.
     pub asked_ns: Option<i64>,
-    /// Whether a keep-alive or discovery frame was on the same connection meanwhile.
-    pub beside_upkeep: bool,
 }
 
 /// The state of the sender's TCP.

@@ -1,7 +1,7 @@
 //! The usual remedies against a verdict: in the middleware's own words where its protocol has some, and in general ones otherwise.
 
 use super::phrases::own_remedies;
-use super::verdicts::{VerdictWords, cpu_throttled, fetch_wait};
+use super::verdicts::{VerdictWords, cpu_throttled, fetch_wait, run_queue_contention};
 use wirelap_correlate::{Remedy, Verdict, Why};
 use wirelap_protocols::broker;
 
@@ -18,6 +18,7 @@ pub fn remedy(verdict: &Verdict, why: &Why) -> String {
         }
         Remedy::CpuLimit(quota) => cpu_throttled::cpu_limit(quota.as_deref()),
         Remedy::Commit => fetch_wait::COMMIT.to_owned(),
+        Remedy::TraceLess => run_queue_contention::TRACE_LESS.to_owned(),
         Remedy::OutsideReceive => "look at what the process waits for outside its receive call: a lock, a disk, a sleep, another service".into(),
     }
 }

@@ -78,7 +78,7 @@ impl LegParts<'_> {
         } else {
             seen.path.distance.min(time)
         };
-        self.charge_kind(segment, VerdictKind::SoftirqDeferral, deferred);
+        self.charge_kind(segment, VerdictKind::RunQueueContention, deferred);
         self.charge_kind(segment, VerdictKind::BottleneckLink, waited);
         self.charge(segment, Cause::Distance, distance);
         self.charge(segment, Cause::Ordinary, time - distance);

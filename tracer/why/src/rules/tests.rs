@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::explanation::Why;
-use crate::sums::Upkeep;
 use wirelap_events::{
     Circumstances, Delivery, Holder, Hop, Leg, LegOffCpu, MessageId, Nanos, OffCpu, OffCpuReason,
     Pid, SleepCall, Stage, TaskId, Tid,
@@ -26,7 +25,6 @@ pub(crate) struct Made {
     /// The call that the thread slept in, where it is known.
     pub(crate) slept_on: Option<SleepCall>,
     pub(crate) circumstances: Circumstances,
-    pub(crate) upkeep: Upkeep,
 }
 
 pub(crate) fn task(pid: u32) -> TaskId {
@@ -35,7 +33,7 @@ pub(crate) fn task(pid: u32) -> TaskId {
 
 pub(crate) fn take(evidence: &mut Evidence, made: &Made) {
     let delivery = made.delivery();
-    evidence.delivery(&delivery, delivery.one_way().unwrap(), made.upkeep);
+    evidence.delivery(&delivery, delivery.one_way().unwrap());
 }
 
 /// A thread that sleeps when a message is sent, and has a CPU at once when it is woken.
@@ -195,7 +193,7 @@ fn the_mean_of_what_messages_lose_is_not_above_the_most() {
         delivery.legs[0].times.set(Stage::Wakeup, woken);
         delivery.legs[0].chain.push(Hop { woken, running: woken, ..Hop::default() });
         delivery.off_cpu[0].before_wakeup = Some(rested);
-        evidence.delivery(&delivery, delivery.one_way().unwrap(), Upkeep::default());
+        evidence.delivery(&delivery, delivery.one_way().unwrap());
     }
     let why = evidence.explain();
     let stalled: Vec<_> =

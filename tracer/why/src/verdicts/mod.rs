@@ -32,9 +32,8 @@ macro_rules! for_each_verdict {
             Retransmission = retransmission, "Packets were lost, and sent again.";
             QueueOverflow = queue_overflow, "Messages were thrown away because a queue was full: socket buffer, high-water mark.";
             QdiscQueueing = qdisc_queueing, "Packets waited in the qdisc.";
-            RunQueueContention = run_queue_contention, "A thread was woken, and another had the CPU.";
+            RunQueueContention = run_queue_contention, "A thread was woken, or `ksoftirqd` was, and another had the CPU.";
             IdleWakeup = idle_wakeup, "A CPU had to be woken first.";
-            SoftirqDeferral = softirq_deferral, "`ksoftirqd` received the packet, later than the interrupt would have.";
             BrokerCpuBound = broker_cpu_bound, "The broker's threads are busy all the time.";
             BrokerStalled = broker_stalled, "The broker's thread slept, or was stopped, while it had the message.";
             ClientStalled = client_stalled, "A client's thread slept, or was stopped, while data was there for it.";
@@ -42,10 +41,8 @@ macro_rules! for_each_verdict {
             ReaderBusy = reader_busy, "The reader was at work on something else when the data came.";
             CpuThrottled = cpu_throttled, "A thread could have run, and its cgroup's CPU quota was used up.";
             LockWait = lock_wait, "A thread slept until another thread let go of a lock, or another process woke it.";
-            TracerInfluence = tracer_influence, "A thread was woken, and wirelap itself had the CPU.";
             NeverDelivered = never_delivered, "Messages were sent and never delivered.";
             Duplicates = duplicates, "Messages were delivered, or sent, more than once.";
-            Upkeep = upkeep, "Keep-alives or discovery get in the way.";
             SharedMemory = shared_memory, "The payload is in shared memory: the network has nothing to show.";
             StartUp = start_up, "The first messages of a connection take longer than the later ones.";
             Unexplained = unexplained, "Much time is lost, and no rule says why.";

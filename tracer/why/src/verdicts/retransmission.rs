@@ -118,7 +118,6 @@ fn in_all(evidence: &Evidence) -> Option<Clause> {
 mod tests {
     use super::*;
     use crate::rules::tests::{MS, found, task};
-    use crate::sums::Upkeep;
     use wirelap_events::{
         Circumstances, Delivery, Leg, LegLosses, LegPath, LinkQueue, MessageId, Stage,
     };
@@ -155,7 +154,7 @@ mod tests {
                 ])
             };
             let delivery = Delivery { message: MessageId(n), ..delivered::delivery([leg]) };
-            evidence.delivery(&delivery, delivery.one_way().unwrap(), Upkeep::default());
+            evidence.delivery(&delivery, delivery.one_way().unwrap());
         }
         (evidence.losses.segments.resent, evidence.losses.segments.twice) = (10, 10);
         evidence

@@ -1,13 +1,16 @@
-//! A thread was woken, and another had the CPU.
+//! A thread was woken, or `ksoftirqd` was, and another had the CPU.
 //!
-//! The cause is found by the scheduler's events: from the wakeup until the thread runs, and who had the CPU meanwhile. Threads that hand a
-//! message to each other, or get it at the same time, have the CPU by turns: that is how such programs work, and a note.
+//! The cause is found by the scheduler's events: from the wakeup until the thread runs, and who had the CPU meanwhile. A packet that is left
+//! to `ksoftirqd` waits as long as that thread waits for a CPU. Threads that hand a message to each other, or get it at the same time, have
+//! the CPU by turns: that is how such programs work, and a note. So is what wirelap itself has most of: nothing is wrong with what is
+//! watched if the watching is slow.
 
 use crate::case::VerdictCase;
+use crate::clause::{Clause, Remedy};
 use crate::definition::{Definition, InStartUp, Nature};
 use crate::finding::Finding;
 use crate::kind::VerdictKind;
-use wirelap_events::MAX_LEGS;
+use wirelap_events::{MAX_LEGS, Segment};
 use wirelap_limits::kinds::RUN_QUEUE_CONTENTION;
 use wirelap_limits::rules::{HANDED_OVER, LONGEST_HAND_OVER, MOST_OF_TIME, SCHEDULER_TURN};
 
@@ -16,16 +19,28 @@ pub const DEFINITION: Definition = Definition {
     nature: Nature::ThreadWait,
     in_start_up: InStartUp::Usually,
     has_culprits: true,
-    is_note: is_handing_over,
+    is_note: |case| is_handing_over(case) || is_by_tracer(case),
     facts: |case| {
         // The threads that had the CPU are said first, and whether they belong to the row.
         let members = &case.evidence().setting.members;
         let mut clauses = case.finding.culprits.of_the_cpu(case.finding.longest.task, members);
+        if is_by_tracer(case) {
+            clauses.insert(0, Clause::TracerHadCpu);
+        }
+        if case.finding.segment() == Segment::Wire {
+            clauses.insert(0, Clause::LeftToKsoftirqd);
+        }
         clauses.push(case.how_often());
         clauses
     },
+    remedy: |case| is_by_tracer(case).then_some(Remedy::TraceLess),
     ..Definition::USUAL
 };
+
+/// True if wirelap itself had the CPU for most of it.
+fn is_by_tracer(case: &VerdictCase<'_>) -> bool {
+    case.finding.culprits.share_of_tracer() >= MOST_OF_TIME
+}
 
 /// True if the row's own processes had the CPU, none waits for longer than a turn, and a typical message does not mostly wait.
 fn is_handing_over(case: &VerdictCase<'_>) -> bool {

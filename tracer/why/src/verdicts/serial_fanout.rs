@@ -26,7 +26,6 @@ mod tests {
     use crate::explanation::Severity;
     use crate::kind::VerdictKind;
     use crate::rules::tests::task;
-    use crate::sums::Upkeep;
     use wirelap_events::{Circumstances, Delivery, FanOut, Leg, LegOffCpu, Nanos, Stage};
     use wirelap_test_support::delivered;
 
@@ -58,7 +57,7 @@ mod tests {
             let mut evidence = Evidence::default();
             for position in (0..20).flat_map(|_| 1..=readers) {
                 let delivery = fanned(position, readers, 20);
-                evidence.delivery(&delivery, delivery.one_way().unwrap(), Upkeep::default());
+                evidence.delivery(&delivery, delivery.one_way().unwrap());
             }
             evidence.explain()
         };

@@ -57,7 +57,6 @@ mod tests {
     use super::*;
     use crate::evidence::Evidence;
     use crate::rules::tests::{MS, Made};
-    use crate::sums::Upkeep;
     use wirelap_events::Stage;
 
     /// True if time without a cause is told if each tenth message waits 20 ms for its reader, and each so-many-th loses 20 ms on the
@@ -76,7 +75,7 @@ mod tests {
                 let at = times.get(stage).unwrap();
                 times.set(stage, at + late);
             }
-            evidence.delivery(&delivery, delivery.one_way().unwrap(), Upkeep::default());
+            evidence.delivery(&delivery, delivery.one_way().unwrap());
         }
         let why = evidence.explain();
         why.verdicts.iter().any(|verdict| verdict.kind == VerdictKind::Unexplained)

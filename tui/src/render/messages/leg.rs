@@ -146,9 +146,6 @@ fn others(seen: &Circumstances) -> Vec<String> {
     if seen.path.deferred {
         parts.push("its packet waited for ksoftirqd".to_owned());
     }
-    if seen.beside_upkeep {
-        parts.push("a keep-alive or discovery frame was on the same connection".into());
-    }
     if seen.start_up {
         parts.push("one of the first messages of its connection".into());
     }

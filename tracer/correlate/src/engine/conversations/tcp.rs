@@ -3,7 +3,6 @@
 use super::super::accounts::Accounts;
 use super::Conversations;
 use crate::join::Messages;
-use crate::rows::Rows;
 use wirelap_events::{
     ByteRange, FlowRange, Nanos, Offset, Packet, PacketHook, Saturate, TcpFields, WrittenBytes,
     tcp_flags,
@@ -103,7 +102,7 @@ impl Conversations {
         let tells_nothing = packet.payload.is_empty() && is_copy;
         if !range.is_empty() && !tells_nothing {
             conversation.packet(direction.side, range, packet.payload, at, &mut self.found);
-            self.note_control_frames(at, direction, &mut accounts.rows);
+            self.note_control_frames(at, direction);
         }
         if has_no_reads && packet.hook == PacketHook::Rx {
             self.read_arrived(at, direction);
@@ -140,7 +139,7 @@ impl Conversations {
         }
         self.carried = Some(FlowRange { flow: direction.id(), range });
         conversation.packet(direction.side, range, written.bytes, at, &mut self.found);
-        self.note_control_frames(at, direction, &mut accounts.rows);
+        self.note_control_frames(at, direction);
         self.activate(direction);
         Some(direction)
     }
@@ -152,7 +151,7 @@ impl Conversations {
     }
 
     /// Notes when there were frames that bear on messages and are none.
-    pub(super) fn note_control_frames(&mut self, at: Nanos, direction: Direction, rows: &mut Rows) {
+    pub(super) fn note_control_frames(&mut self, at: Nanos, direction: Direction) {
         let Some(conversation) = self.flows.get_mut(direction) else {
             return;
         };
@@ -212,11 +211,6 @@ impl Conversations {
         }
         if control.committed {
             conversation.flow_mut(direction.back().side).control_mut().note_awaited_commit();
-        }
-        if control.upkeep
-            && let Some((row, _)) = conversation.row
-        {
-            rows.note_upkeep(row, at);
         }
     }
 

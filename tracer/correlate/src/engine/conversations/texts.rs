@@ -29,7 +29,7 @@ impl Conversations {
                 let end = conversation.flow_mut(direction.side).counter(end)?;
                 let place = ReadPlace { end, taken, ahead };
                 conversation.text_read(direction.side, &place, plain, &mut self.found);
-                self.note_control_frames(at, direction, &mut accounts.rows);
+                self.note_control_frames(at, direction);
                 self.activate(direction);
                 Some(direction)
             }

@@ -48,7 +48,7 @@ impl Conversations {
             conversation.ledger.packet(direction.side, packet, 0);
             conversation.unread.count(direction.side, u64::from(packet.payload_len), at);
             conversation.datagram_packet(direction.side, range, packet, &mut self.found);
-            self.note_control_frames(at, direction, &mut accounts.rows);
+            self.note_control_frames(at, direction);
             self.remember(packet, direction, number, &mut accounts.totals);
             number
         };

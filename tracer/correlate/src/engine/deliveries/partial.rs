@@ -8,7 +8,6 @@ use crate::rows::nothing;
 use wirelap_events::{Delivery, Leg, Nanos, Stage, StageTimes, Transport};
 use wirelap_figures::{PartialView, sampled_at};
 use wirelap_flow::{Flow, LegKey, Marks};
-use wirelap_why::Upkeep;
 
 impl Deliveries {
     /// Adds what a leg shows by itself: how it came in from elsewhere, or went out to there.
@@ -94,15 +93,8 @@ impl Deliveries {
         let Some(row) = c.accounts.rows.get_mut(delivery.group) else { return };
         let window = row.pauses(c.coverage.pauses()).windows().at(sampled_at(&seen));
         let Some(time) = row.partial_mut().add(now, view, &seen, window) else { return };
-        let mut upkeep = Upkeep::default();
-        for leg in &mut seen.legs {
-            let on_leg = row.had_upkeep(leg);
-            leg.circumstances.beside_upkeep = on_leg.beside;
-            upkeep.beside |= on_leg.beside;
-            upkeep.before |= on_leg.before;
-        }
         c.host.schedules().fill(&mut seen);
-        row.partial.evidence.delivery(&seen, time, upkeep);
+        row.partial.evidence.delivery(&seen, time);
         delivery.off_cpu.clone_from(&seen.off_cpu);
         // Of a leg that a broker sends, and of which nothing else is known, it is no publisher.
         let is_alone = seen.legs.len() == 1 && !goes_to_server;

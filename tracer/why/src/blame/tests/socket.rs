@@ -466,7 +466,7 @@ fn a_message_that_is_in_a_queue_on_the_path_waits_for_the_link() {
         leg.circumstances.path.queue = queue(0, 40_000);
         leg.circumstances.path.deferred = true;
     });
-    assert_eq!(deferred, [(of(VerdictKind::SoftirqDeferral), 30_000_000)]);
+    assert_eq!(deferred, [(of(VerdictKind::RunQueueContention), 30_000_000)]);
     // What a qdisc on the path sends by its timer was in its queue, and waited for `ksoftirqd` only at last.
     let by_timer = wire(|leg| {
         leg.circumstances.path.queue = queue(0, 40_000);
@@ -474,7 +474,7 @@ fn a_message_that_is_in_a_queue_on_the_path_waits_for_the_link() {
         leg.circumstances.path.deferred_since = Nanos(30_000_000);
     });
     let expected = [
-        (of(VerdictKind::SoftirqDeferral), 10_000),
+        (of(VerdictKind::RunQueueContention), 10_000),
         (of(VerdictKind::BottleneckLink), 28_990_000),
         (Cause::Ordinary, 1_000_000),
     ];

@@ -65,7 +65,6 @@ mod tests {
     use crate::explanation::Severity;
     use crate::kind::VerdictKind;
     use crate::rules::tests::{MS, task};
-    use crate::sums::Upkeep;
     use wirelap_events::{Holder, Leg, LegOffCpu, OffCpu, Stage};
     use wirelap_test_support::delivered;
 
@@ -97,7 +96,7 @@ mod tests {
                 [LegOffCpu { reader: Some(reader), ..LegOffCpu::NONE }, LegOffCpu::NONE]
                     .into_iter()
                     .collect();
-            evidence.delivery(&delivery, delivery.one_way().unwrap(), Upkeep::default());
+            evidence.delivery(&delivery, delivery.one_way().unwrap());
         }
         let why = evidence.explain();
         why.verdicts.iter().find(|v| v.kind == VerdictKind::FetchWait).map(|v| v.severity)

@@ -67,7 +67,6 @@ mod tests {
     use super::*;
     use crate::explanation::Why;
     use crate::rules::tests::{MS, Made, explained, found, task};
-    use crate::sums::Upkeep;
     use wirelap_events::{Circumstances, Delivery, Leg, MessageId, SenderSocket, Stage, TxState};
     use wirelap_test_support::delivered;
 
@@ -118,7 +117,7 @@ mod tests {
                 ])
             };
             let delivery = Delivery { message: MessageId(n), ..delivered::delivery([leg]) };
-            evidence.delivery(&delivery, delivery.one_way().unwrap(), Upkeep::default());
+            evidence.delivery(&delivery, delivery.one_way().unwrap());
         }
         evidence.explain()
     }
