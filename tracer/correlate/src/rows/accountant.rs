@@ -5,6 +5,7 @@ use super::row::Row;
 use super::table::Rows;
 use crate::join::leg::{self, cut_each};
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 use wirelap_events::{Delivery, GroupId};
 
 /// Adds up what deliveries of packets alone add to their rows. Each figure is what it would be if it had been added when the delivery
@@ -62,7 +63,15 @@ impl Accountant {
 impl Rows {
     /// Takes over what was added up elsewhere. Nothing was added here meanwhile.
     pub fn adopt(&mut self, accountant: Accountant) {
+        let mut all: FxHashMap<GroupId, Row> = FxHashMap::default();
         for (group, figures) in accountant.rows {
+            // Rows may have turned out to be one since their deliveries were noted.
+            match all.entry(self.root(group)) {
+                Entry::Occupied(mut known) => known.get_mut().absorb(figures),
+                Entry::Vacant(first) => _ = first.insert(figures),
+            }
+        }
+        for (group, figures) in all {
             if let Some(row) = self.get_mut(group) {
                 row.adopt_figures(figures);
             }
