@@ -18,16 +18,13 @@ pub(super) const ROOM_MADE_FROM: usize = MAX_PAIRS / 4;
 /// A topic that had no message for so long makes room for another one.
 pub(super) const IDLE_AFTER: Nanos = Nanos::from_millis(60_000);
 
-/// A subscriber gets all messages of a topic if it got so many of a hundred.
-const MIN_GOT_PERCENT: u32 = 90;
-
 /// Fewer messages do not show whether a subscriber gets all.
 const MIN_GOT: u16 = 10;
 
 /// Messages in a row that a subscriber did not get count as so many at most: a broker may drop what it cannot send.
 const MAX_SKIPPED_AT_ONCE: u16 = 4;
 
-/// One in so many messages may be skipped by a subscriber that gets them in turn.
+/// One in so many messages may be skipped by a subscriber that gets all.
 const ONE_SKIPPED_OF: u32 = 10;
 
 /// A long time at the server is forgotten by one part in so many with each message.
@@ -322,20 +319,18 @@ impl Pair {
 
     /// True if it gets all messages of the topic, or has done so as long as it got few.
     pub fn takes_all(&self) -> TakesAll {
-        let skips_few =
-            u32::from(self.skipped).saturating_mul(ONE_SKIPPED_OF) <= u32::from(self.got);
-        match (self.gets_all(), skips_few) {
-            (true, _) => TakesAll::Yes,
-            (false, true) => TakesAll::Perhaps,
-            (false, false) => TakesAll::No,
+        let (got, skipped) = (u32::from(self.got), u32::from(self.skipped));
+        let skips_few = skipped.saturating_mul(ONE_SKIPPED_OF) <= got.saturating_add(skipped);
+        match (skips_few, self.got >= MIN_GOT) {
+            (true, true) => TakesAll::Yes,
+            (true, false) => TakesAll::Perhaps,
+            (false, _) => TakesAll::No,
         }
     }
 
     /// True if the subscriber gets all messages of the topic, as far as is known.
     pub(super) fn gets_all(&self) -> bool {
-        let all = u32::from(self.got.saturating_add(self.skipped));
-        let got_of_all = u32::from(self.got).saturating_mul(100);
-        self.got >= MIN_GOT && got_of_all >= all.saturating_mul(MIN_GOT_PERCENT)
+        self.takes_all() == TakesAll::Yes
     }
 }
 
