@@ -9,7 +9,8 @@ pub const NOTICEABLE_TIME: Nanos = us(50);
 /// Sleep of a thread from which on it is stalled: between reading and sending, less is a wait for another thread.
 pub const SHORTEST_STALL: Nanos = us(200);
 
-/// Time in the qdisc, and beyond the shortest round trip, from which on there is a queue: less is jitter of interrupts and offloads.
+/// Time in the qdisc, and beyond the shortest round trip, from which on there is a queue: in the recorded `qdisc`, 53 ms of a
+/// typical message; in `qdisc_wide`, none.
 pub const SHORTEST_QUEUEING: Nanos = ms(1);
 
 /// Time that a cork keeps bytes at most: 200 ms (tcp(7), `TCP_CORK`), and the timer may be late.
@@ -18,7 +19,8 @@ pub const LONGEST_CORK: Nanos = ms(250);
 /// Distance from which on the way between hosts is told apart: time that no rule explains is told from a millisecond on.
 pub const SHORTEST_DISTANCE: Nanos = us(500);
 
-/// Time by which a broker's timer is late at most: it is looked at only now and then, and hands on to other threads.
+/// Time by which a broker's timer is late at most: it hands on to other threads. Kafka's is 1.1 ms late on a quiet machine (recorded:
+/// `fetch_timer`).
 pub const BROKER_TIMER_LATENESS: Nanos = ms(5);
 
 /// Part of a request's own time by which its answer may be late at most: timers of long waits are coarse.

@@ -3,7 +3,7 @@
 use super::{ms, us};
 use wirelap_events::Nanos;
 
-/// Age up to which a message is on its way: nearly all that arrive at all have by then.
+/// Age up to which a message is on its way, unless typical ones take long.
 pub const LONGEST_USUAL_WAY: Nanos = ms(1_000);
 
 /// Time for which a process that has read something is taken to go on reading.
@@ -19,11 +19,10 @@ pub const GOES_ON: (u64, u64) = (10, 90);
 /// for all to join again.
 pub const LONGEST_REBALANCE: Nanos = ms(60_000);
 
-/// Time for which a reply is waited for: clients give up after half of it.
+/// Time for which a reply is waited for: Kafka's clients give up after half of it (`request.timeout.ms`).
 pub const LONGEST_WAIT_FOR_REPLY: Nanos = ms(60_000);
 
-/// Time within which a server passes on what it gets by its subscribers' intervals: clients ask for 0.1 to 1 s unless they are told
-/// otherwise, and a message is not kept much longer.
+/// Time within which a server passes on what it gets by its subscribers' intervals: eight times what open62541 asks for by itself (0.5 s).
 pub const LONGEST_SUBSCRIPTION_INTERVAL: Nanos = ms(4_000);
 
 /// Time for which a connection said nothing after wirelap came, from which on it was at rest.

@@ -3,7 +3,8 @@
 use super::{ms, us};
 use wirelap_events::Nanos;
 
-/// Part of the shortest round trip, as a divisor, by which another one may take longer without a queue: wireless links vary so much.
+/// Part of the shortest round trip, as a divisor, by which another one has to take longer before there is a queue: without one, a round trip
+/// varies by a quarter (`AckRoundTrip::is_about`).
 pub const LONGER_ROUND_TRIP_DIVISOR: u64 = 2;
 
 /// Acknowledgements within one round trip, or packets one after the other, from which on a link delivers all the time.
@@ -15,7 +16,8 @@ pub const SLOW_LINK_GAP: Nanos = us(50);
 /// Time by which TCP tells late that it has sent something again: what takes the packet in may run before that.
 pub const RETRANSMIT_REPORT_DELAY: Nanos = ms(2);
 
-/// Times that bytes are sent again without an acknowledgement from which on they are stuck: a lost copy or two are made good within this.
+/// Times that bytes are sent again without an acknowledgement from which on they are stuck: a single copy that is lost as well is not yet a
+/// hole.
 pub const MIN_RESENDS_OF_STUCK: u32 = 2;
 
 /// Time from which on an acknowledgement was delayed on purpose: Linux delays by 40 ms at least (`TCP_DELACK_MIN`), others by more, and at

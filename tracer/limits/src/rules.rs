@@ -82,7 +82,7 @@ pub const MOST_OF_TIME: f64 = 0.5;
 /// Wait that is no mere handing over, if it is most of a typical message's time.
 pub const LONGEST_HAND_OVER: Nanos = ms(1);
 
-/// Time after which a thread that has a CPU gives it up if others want it.
+/// Time after which a thread that has a CPU has given it up if others want it: Linux's base slice is 3 ms at most.
 pub const SCHEDULER_TURN: Nanos = ms(5);
 
 /// Part of a wait, as a divisor: a thread that had a CPU for less did not work in most of it.

@@ -89,6 +89,7 @@ pub struct AbandonedMessages {
 /// Records that no reader was sent: behind those of a reader that was seen before, and behind those of its own group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PassedOverRecords {
+    /// The number of records of each of the two.
     pub records: [u64; 2],
     /// The process that began to read behind them.
     pub by: Option<Pid>,

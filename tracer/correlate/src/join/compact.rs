@@ -250,6 +250,34 @@ mod tests {
         times
     }
 
+    fn largest_path(queue: LinkQueue) -> LegPath {
+        let ever = Nanos(u64::MAX);
+        LegPath {
+            distance: ever,
+            round_trip: Some(AckRoundTrip { time: ever, least: ever, is_without_queue: true }),
+            qdisc_queue: Some(queue),
+            queue: Some(queue),
+            deferred: true,
+            deferred_since: ever,
+            heard: Some(Heard { at: ever, delayed: true }),
+        }
+    }
+
+    fn largest_request() -> MessageRequest {
+        let ever = Nanos(u64::MAX);
+        MessageRequest {
+            made: Some(ever),
+            read: Some(ever),
+            free_since: Some(ever),
+            between: ever,
+            resent: true,
+            after_loss: true,
+            limits: Some(RequestLimits { longest: ever, least_bytes: u64::MAX }),
+            filled: Some(ever),
+            awaits_commit: true,
+        }
+    }
+
     /// A leg of which everything is known, in the numbers that take most room.
     fn largest() -> Leg {
         let ever = Nanos(u64::MAX);
@@ -322,30 +350,8 @@ mod tests {
                     recovery,
                     dropped: Some(DropCause::Other),
                 },
-                path: LegPath {
-                    distance: ever,
-                    round_trip: Some(AckRoundTrip {
-                        time: ever,
-                        least: ever,
-                        is_without_queue: true,
-                    }),
-                    qdisc_queue: Some(queue),
-                    queue: Some(queue),
-                    deferred: true,
-                    deferred_since: ever,
-                    heard: Some(Heard { at: ever, delayed: true }),
-                },
-                request: MessageRequest {
-                    made: Some(ever),
-                    read: Some(ever),
-                    free_since: Some(ever),
-                    between: ever,
-                    resent: true,
-                    after_loss: true,
-                    limits: Some(RequestLimits { longest: ever, least_bytes: u64::MAX }),
-                    filled: Some(ever),
-                    awaits_commit: true,
-                },
+                path: largest_path(queue),
+                request: largest_request(),
                 subscription: ReaderArrival {
                     ready: Some(ever),
                     sender_was_gone: true,

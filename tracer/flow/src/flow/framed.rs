@@ -49,7 +49,7 @@ pub fn between(before: &Found, hole: ByteRange, after: &Found, place: u64) -> Op
             let identity = Identity { hash: hasher.finish(), exact: true };
             let reader = FoundReader { group: ReaderGroup::Unknown, ..unknown.reader };
             let topic = FoundTopic { id: None, ..unknown.topic };
-            Some(Found { identity, topic, reader, ..unknown })
+            Some(Found { identity, reader, topic, ..unknown })
         }
         _ => None,
     }

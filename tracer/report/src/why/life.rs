@@ -152,7 +152,6 @@ pub struct Preemption {
 
 /// What was observed of a leg apart from its times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[schemars(rename = "Surroundings")]
 pub struct LegCircumstances {
     /// The state of the sender's TCP at the send that brought the last byte.

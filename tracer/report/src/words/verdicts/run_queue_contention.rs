@@ -14,8 +14,12 @@ pub const WORDS: VerdictWords = VerdictWords {
     evidence: "the threads that had the CPU, with shares that add up to the whole wait (including the unknown share), and whether they handle these messages; that `ksoftirqd` received the packet, and how long it had waited for the CPU before",
     helps: "a CPU of its own, other priorities; less work on the CPU of the interrupt; trace less (`--ports`, `--pid`)",
     remedy: |circumstance| match circumstance.segment {
-        Segment::Wire => "give receiving a CPU that is less loaded (RPS, IRQ affinity), or raise net.core.netdev_budget",
-        _ => "give the threads CPUs of their own (taskset, cpuset, isolcpus), or let what holds the CPU run at a lower priority (nice, cpu.weight)",
+        Segment::Wire => {
+            "give receiving a CPU that is less loaded (RPS, IRQ affinity), or raise net.core.netdev_budget"
+        }
+        _ => {
+            "give the threads CPUs of their own (taskset, cpuset, isolcpus), or let what holds the CPU run at a lower priority (nice, cpu.weight)"
+        }
     },
     clause: |clause| {
         Some(match clause {
