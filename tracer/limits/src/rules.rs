@@ -121,6 +121,26 @@ pub const SHORTEST_LINGER: Nanos = ms(3);
 /// Share of a message's whole time from which on its library's wait matters.
 pub const LINGER_SHARE: f64 = 0.3;
 
+/// Time from the publication that a message tells to its send up to which a library keeps it by default: librdkafka and Kafka's own producer
+/// 5 ms, franz-go 10 ms, and half of that in the median.
+pub const LONGEST_USUAL_LINGER: Nanos = ms(12);
+
+/// Resolution of the times that messages have from their publishers: a message that was made later than it was sent has another time.
+pub const CLOCK_STEP: Nanos = ms(1);
+
+/// Time for which a library keeps a message at most: Kafka's producers give it up after two minutes (`delivery.timeout.ms`, librdkafka: five).
+pub const LONGEST_KEPT: Nanos = ms(120_000);
+
+/// Quantiles of the times for which messages are kept that tell whether they are gathered.
+pub const GATHERED: (f64, f64) = (0.1, 0.9);
+
+/// Part of the longest times for which messages are kept, as a divisor, up to which the shortest show that they are gathered. Where a message
+/// is alone in its batch, or has the time of something that happened before, all times are alike.
+pub const GATHERED_DIVISOR: u64 = 2;
+
+/// Share of messages with times that cannot be those of their publication up to which the others are believed.
+pub const MAX_UNLIKELY_SHARE: f64 = 0.1;
+
 /// Part of the library's wait that is spent behind it, as a divisor: from there on, it waits for its socket.
 pub const PUSHED_BACK_DIVISOR: f64 = 5.0;
 

@@ -179,6 +179,8 @@ pub enum FrameNote<'a> {
     PassedOn,
     /// The message in the next frame lay in a queue of its sender, a server, for as long as that keeps messages nobody takes.
     Expired,
+    /// The message in the next frame says that its publisher made it at this time, in nanoseconds since 1970.
+    MadeAt(u64),
     /// The message in the next frame has this place in its server's log.
     HasPlace(LogPlace),
     /// The message in the next frame has this place in its server's log, and is handed out in another form than it was sent in:
@@ -435,6 +437,11 @@ impl dyn FrameSink + '_ {
     /// Reports that the message in the next frame lay in a queue of its sender, a server, until its time there was over.
     pub fn expired(&mut self) {
         self.note(FrameNote::Expired);
+    }
+
+    /// Reports when the message in the next frame was made, as it says itself, in nanoseconds since 1970.
+    pub fn made_at(&mut self, time: u64) {
+        self.note(FrameNote::MadeAt(time));
     }
 
     /// Reports which place the message in the next frame has in its server's log.

@@ -181,8 +181,9 @@ pub enum Clause {
     Repeated { repeats: u64, sent: u64 },
     /// Messages whose payload is in shared memory.
     InSharedMemory(u64),
-    /// The sender's library kept messages: in the median and at the 99th percentile, before so long on the way.
-    Kept { median: Nanos, p99: Nanos, under_way: Nanos },
+    /// The sender's library kept messages: in the median and at the 99th percentile, before so long on the way. Perhaps the messages
+    /// themselves tell it.
+    Kept { median: Nanos, p99: Nanos, under_way: Nanos, is_told_by_messages: bool },
     /// A process waited for CPU quota for this part of the time.
     WaitedForQuota { share: f64, only_reads: bool },
     /// Messages that ought to have arrived by now.

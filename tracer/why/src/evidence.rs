@@ -5,6 +5,7 @@ use super::gathered::Gathered;
 use super::gone::{MAX_SERVERS_TOLD, ServerGone};
 use super::holders::Holders;
 use super::judge::{DelayCause, Spending, Typical};
+use super::kept::KeptTimes;
 use super::loss_counts::{Losses, WorkloadCounts};
 use super::not_got::{MissedBy, NotGot};
 use super::setting::Setting;
@@ -42,6 +43,8 @@ pub struct Evidence {
     pub setting: Setting,
     /// Times that only the workloads know: publish → send, and read → callback.
     pub(super) outside: Option<[Distribution; 2]>,
+    /// Publish → send by the times in the messages themselves.
+    pub(super) kept: Option<KeptTimes>,
 }
 
 impl Evidence {
@@ -130,6 +133,11 @@ impl Evidence {
         rx.add(after.0);
     }
 
+    /// The times for which publishers keep messages, by the times in the messages themselves.
+    pub fn kept(&mut self) -> &mut KeptTimes {
+        self.kept.get_or_insert_with(KeptTimes::new)
+    }
+
     /// Adds what the workloads of a repetition say.
     pub fn tell(&mut self, told: WorkloadCounts) {
         self.losses.add(&Losses { told: Some(told), ..Losses::default() });
@@ -161,6 +169,9 @@ impl Evidence {
             }
             (None, Some(other)) => self.outside = Some(other.clone()),
             (_, None) => {}
+        }
+        if let Some(kept) = &other.kept {
+            self.kept().merge(kept);
         }
     }
 

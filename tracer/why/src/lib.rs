@@ -31,6 +31,7 @@ mod gathered;
 mod gone;
 mod holders;
 mod judge;
+mod kept;
 mod kind;
 mod lag;
 mod loss_counts;

@@ -2,6 +2,7 @@
 
 mod asking;
 mod equal;
+mod kept;
 mod later;
 mod old;
 mod share;

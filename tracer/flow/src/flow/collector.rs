@@ -106,6 +106,8 @@ pub struct Collector<'a> {
     acknowledges: Option<(Option<Offset>, Option<Offset>, bool)>,
     /// The reader of the message in it, or the consumer or channel that it is about.
     reader: FoundReader,
+    /// The time at which its publisher made the message in it.
+    made_at: Option<u64>,
     /// The place of the message in it.
     place: FoundPlace,
 }
@@ -134,6 +136,7 @@ impl<'a> Collector<'a> {
             asks: false,
             acknowledges: None,
             reader: FoundReader::default(),
+            made_at: None,
             place: FoundPlace::Unknown,
         }
     }
@@ -167,6 +170,7 @@ impl FrameSink for Collector<'_> {
         }
         let line = reader.line;
         let place = std::mem::take(&mut self.place);
+        let made_at = self.made_at.take();
         if let Some((message, full_with, permits_more)) = self.acknowledges.take() {
             let end = frame.range.end;
             self.control.add_acknowledgement(FoundAcknowledgement {
@@ -187,7 +191,7 @@ impl FrameSink for Collector<'_> {
             let assembly = fragments.map(|fragments| fragments.message);
             let own = found_message(self.side, data);
             let own = Found { passed_on, has_expired, shared, ..own };
-            let mut found = Found { reader, assembly, ..own };
+            let mut found = Found { reader, assembly, made_at, ..own };
             found.topic.id = topic_id;
             // A stamp tells more.
             if found.stamp.is_none() {
@@ -260,6 +264,7 @@ impl FrameSink for Collector<'_> {
             FrameNote::Unsubscribes(side) => self.control.unsubscribes[side as usize] = true,
             FrameNote::Unpacked { bytes, decompressed } => self.packed = (bytes, decompressed),
             FrameNote::UsableAt(end) => self.usable_at = Some(end),
+            FrameNote::MadeAt(time) => self.made_at = Some(time),
             FrameNote::HasPlace(place) => self.place = FoundPlace::At(place),
             FrameNote::IsAtPlace(place) => self.place = FoundPlace::Only(place),
             FrameNote::AwaitsPlace(number) => self.place = FoundPlace::Awaited(number),

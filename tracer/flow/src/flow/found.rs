@@ -40,6 +40,8 @@ pub struct Found {
     pub wire_payload: u64,
     /// The end of the bytes that must be there too before its reader can use it.
     pub usable_at: Option<Offset>,
+    /// The time at which its publisher made it, as it says itself, in nanoseconds since 1970.
+    pub made_at: Option<u64>,
     /// The place in its server's log, where equal messages are told apart by that.
     pub place: FoundPlace,
 }
@@ -65,6 +67,7 @@ impl Found {
             assembly: None,
             wire_payload: payload_len,
             usable_at: None,
+            made_at: None,
             place: FoundPlace::Unknown,
         }
     }

@@ -30,6 +30,7 @@ pub fn between(before: &Found, hole: ByteRange, after: &Found, place: u64) -> Op
         retained: false,
         framed: true,
         content: None,
+        made_at: None,
         place: FoundPlace::Unknown,
         ..before.clone()
     };

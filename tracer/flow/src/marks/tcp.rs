@@ -280,7 +280,12 @@ impl TcpMarks {
 
     /// Time of the call that wrote the first byte of `extent`.
     pub fn written_at(&self, extent: ByteRange) -> Option<Nanos> {
-        self.send_of(extent.start).map(|mark| mark.at)
+        self.written_by(extent).map(|(at, _)| at)
+    }
+
+    /// Time of the call that wrote the first byte of `extent`, and its thread.
+    pub fn written_by(&self, extent: ByteRange) -> Option<(Nanos, TaskId)> {
+        self.send_of(extent.start).map(|mark| (mark.at, mark.task))
     }
 
     /// The call that wrote a byte.

@@ -46,6 +46,8 @@ pub(super) const HEADER_BYTES: u64 = 61;
 const MESSAGE_HEAD: u64 = 18;
 const TIMESTAMP_BYTES: u64 = 8;
 
+const NANOS_PER_MILLISECOND: u64 = 1_000_000;
+
 /// A batch's header, or that of an old message, which is taken for a batch of one record. The broker changes only the base offset and, if it is configured to write its own time
 /// (`LogAppendTime`), the maximum timestamp and the attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -120,6 +122,14 @@ impl BatchHeader {
     /// True if the records belong to a transaction.
     pub fn is_transactional(&self) -> bool {
         self.attributes & 0x10 != 0
+    }
+
+    /// The time that a record has from its producer, in nanoseconds since 1970.
+    pub fn time_of(&self, record: &KafkaRecord<'_>) -> Option<u64> {
+        let by_producer = self.attributes & 8 == 0;
+        let time = self.base_timestamp.checked_add(record.timestamp)?;
+        let time = u64::try_from(time).ok().filter(|&time| by_producer && time > 0)?;
+        time.checked_mul(NANOS_PER_MILLISECOND)
     }
 
     fn is_control(&self) -> bool {

@@ -60,6 +60,9 @@ pub(super) fn report_record(
         out.taken_over(requests_ago);
     }
     let key = key(at, content, &record);
+    if let Some(time) = at.header.time_of(&record).filter(|_| !position.is_fetched) {
+        out.made_at(time);
+    }
     match awaited {
         _ if key.unique => {}
         _ if position.is_fetched => {

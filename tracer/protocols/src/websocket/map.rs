@@ -311,6 +311,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::Unpacked { .. }
             | FrameNote::UncertainStart
             | FrameNote::PassedOn
+            | FrameNote::MadeAt(_)
             | FrameNote::HasPlace(_)
             | FrameNote::IsAtPlace(_)
             | FrameNote::AwaitsPlace(_)

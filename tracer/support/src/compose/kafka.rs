@@ -22,6 +22,18 @@ pub fn record_at(place: usize, value: &[u8]) -> Vec<u8> {
     sized(&[b"\0\0".to_vec(), varint(2 * place), b"\x01".to_vec(), sized(value), vec![0]].concat())
 }
 
+/// A record that is so many records behind the first one of its batch, and was made so many milliseconds after it, without key and headers.
+pub fn record_after(place: usize, millis: usize, value: &[u8]) -> Vec<u8> {
+    let places = [varint(2 * millis), varint(2 * place)].concat();
+    sized(&[b"\0".to_vec(), places, b"\x01".to_vec(), sized(value), vec![0]].concat())
+}
+
+/// The same batch, whose first record was made so many milliseconds after 1970.
+pub fn made_at(mut batch: Vec<u8>, millis: usize) -> Vec<u8> {
+    batch[27..35].copy_from_slice(&i64_of(millis));
+    batch
+}
+
 /// A batch of `count` records.
 pub fn batch(count: usize, records: &[u8]) -> Vec<u8> {
     let mut batch = vec![0; 57];

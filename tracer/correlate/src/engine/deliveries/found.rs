@@ -195,6 +195,7 @@ impl Deliveries {
         self.note_release(key, c.conversations.flows());
         if joined == Joined::New && !was_sent && !found.duplicate && !is_warmup {
             c.note_sent(direction, row, new.message.topic, true);
+            self.note_kept(found, direction, row, c);
         }
         if let Some((row, stamp)) = self.messages.take_merged() {
             uncount(row, stamp, &mut c.accounts.rows);

@@ -7,6 +7,7 @@ mod datagrams;
 mod expire;
 mod found;
 mod hand_out;
+mod kept;
 mod lag;
 mod new_leg;
 mod outstanding;

@@ -1,0 +1,35 @@
+//! For how long publishers keep messages before they send them, by the times in the messages.
+
+use super::{Context, Deliveries};
+use wirelap_events::{GroupId, Nanos};
+use wirelap_flow::{Direction, Found, Marks};
+
+impl Deliveries {
+    /// Notes for how long the publisher of a message kept it before it wrote it, by the time that the message has from it. Who passes on what
+    /// it got may pass on its time, too; what waits for the reply to messages before it is not kept.
+    pub(super) fn note_kept(
+        &self,
+        found: &Found,
+        direction: Direction,
+        row: GroupId,
+        c: &mut Context<'_>,
+    ) {
+        let Some((made_at, wall)) = found.made_at.zip(self.config.wall) else { return };
+        let Some(made) = made_at.checked_sub_signed(wall).map(Nanos) else { return };
+        let Some(conversation) = c.conversations.flows().get(direction) else { return };
+        let Marks::Tcp(marks) = &conversation.flow(direction.side).marks else { return };
+        let Some((written, task)) = marks.written_by(found.extent) else { return };
+        let last_reply = conversation.flow(direction.side.other()).marks.last_read();
+        let Some(row) = c.accounts.rows.get_mut(row).filter(|_| last_reply <= written) else {
+            return;
+        };
+        let role = row.roles.get(&task.pid);
+        if role.is_some_and(|role| role.forwards || role.subscribes) {
+            return;
+        }
+        let since = made.max(last_reply);
+        let rested = c.host.threads().rested(task.tid, since, written);
+        let kept = rested.map_or(written - since, |rested| rested.asleep - rested.blocked);
+        row.evidence.kept().add(made, written, kept);
+    }
+}
