@@ -39,7 +39,7 @@ pub fn line(why: &Why) -> String {
     let Some(worst) = problems(why).next() else {
         return if is_known(why) && why.is_too_little() { too_few(why) } else { cell(why) };
     };
-    let mut line = words::title_in(worst.kind, worst.segment).to_owned();
+    let mut line = words::heading(worst).into_owned();
     if let Some((task, comm)) = worst.process {
         line = format!("{line} at {}", name(task, comm));
     }

@@ -4,7 +4,7 @@ use super::clause::{Circumstance, Clause, Remedy};
 use super::kind::VerdictKind;
 use super::timeline::Period;
 use super::whereabouts::Overdue;
-use wirelap_events::{Comm, Delivery, Nanos, Segment, TaskId, TraceDetail};
+use wirelap_events::{Comm, Delivery, Nanos, Pid, Segment, TaskId, TraceDetail};
 use wirelap_limits::rules::MIN_MESSAGES_FOR_VERDICT;
 
 /// Why a row's messages took as long as they did.
@@ -78,6 +78,8 @@ pub struct Verdict {
     pub segment: Option<Segment>,
     /// The process whose doing or whose loss it is: id and name, as far as one can be named.
     pub process: Option<(TaskId, Comm)>,
+    /// True if that process is no broker, but a proxy between it and its clients.
+    pub is_at_proxy: bool,
     /// Mean time that it takes of a message near the median.
     pub median: Nanos,
     /// That time over the whole latency of such a message, 0..=1.
@@ -117,6 +119,7 @@ impl Verdict {
             leg: None,
             segment: None,
             process: None,
+            is_at_proxy: false,
             median: Nanos(0),
             median_share: 0.0,
             tail: Nanos(0),
@@ -136,6 +139,11 @@ impl Verdict {
     pub(super) fn of_row(kind: VerdictKind, severity: Severity, evidence: Vec<Clause>) -> Verdict {
         let remedy = Remedy::Usual(Circumstance::in_segment(Segment::Wire));
         Verdict { evidence, remedy, ..Verdict::new(kind, severity) }
+    }
+
+    /// Takes in which processes are proxies.
+    pub(crate) fn locate(&mut self, is_proxy: impl Fn(Pid) -> bool) {
+        self.is_at_proxy = self.process.is_some_and(|(task, _)| is_proxy(task.pid));
     }
 
     /// True if the verdict holds at the end of what was observed.

@@ -93,11 +93,7 @@ impl Page {
         let segment = verdict.segment.map(|segment| format!(" {}", segment.name()));
         let place = format!("{}{}", place.join(", "), segment.unwrap_or_default());
         let colon = if place.is_empty() { "" } else { ": " };
-        self.say(
-            lead,
-            &format!("{}{colon}{place}", words::title_in(verdict.kind, verdict.segment)),
-            style,
-        );
+        self.say(lead, &format!("{}{colon}{place}", words::heading(verdict)), style);
         if let Some(open) = &verdict.open {
             self.say("   ", &verdicts::overdue(open), style);
         }

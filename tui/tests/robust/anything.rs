@@ -133,7 +133,7 @@ prop_compose! {
         open in prop::option::of((count(), nanos())),
     ) -> Verdict {
         Verdict {
-            kind, leg, segment, process, evidence, remedy, culprits: vec![],
+            kind, leg, segment, process, evidence, remedy, culprits: vec![], is_at_proxy: problem,
             severity: if problem { Severity::Problem } else { Severity::Note },
             median: times[0], tail: times[1], median_share: shares[0], tail_share: shares[1],
             slow_messages, slow: times[0], slow_share: shares[1],

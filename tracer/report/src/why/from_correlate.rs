@@ -83,7 +83,7 @@ fn task(id: TaskId, comm: Comm) -> Task {
 fn verdict(verdict: &correlate::Verdict, why: &correlate::Why) -> ReportedVerdict {
     ReportedVerdict {
         kind: verdict.kind.name().to_owned(),
-        title: words::title_in(verdict.kind, verdict.segment).to_owned(),
+        title: words::heading(verdict).into_owned(),
         severity: match verdict.severity {
             correlate::Severity::Note => ReportedSeverity::Note,
             correlate::Severity::Problem => ReportedSeverity::Problem,

@@ -22,4 +22,4 @@ pub use ros::{ros_node, ros_notes};
 pub use titles::place;
 pub use traffic::{muted_sockets, traffic};
 pub use verdicts::retransmission::{dropped_for, recovered};
-pub use verdicts::{VerdictWords, short, short_in, title, title_in};
+pub use verdicts::{VerdictWords, heading, short, short_in, title, title_in};

@@ -1,7 +1,8 @@
 //! The usual remedies against a verdict: in the middleware's own words where its protocol has some, and in general ones otherwise.
 
 use super::phrases::own_remedies;
-use super::verdicts::{VerdictWords, cpu_throttled, fetch_wait, run_queue_contention};
+use super::verdicts::{VerdictWords, cpu_throttled, fetch_wait, of_proxy, run_queue_contention};
+use std::borrow::Cow;
 use wirelap_correlate::{Remedy, Verdict, Why};
 use wirelap_protocols::broker;
 
@@ -12,8 +13,11 @@ pub fn remedy(verdict: &Verdict, why: &Why) -> String {
         Remedy::Usual(circumstance) => {
             let words = VerdictWords::of(verdict.kind);
             (words.of_verdict)(verdict, why).unwrap_or_else(|| {
-                let own = own(words, why).unwrap_or_else(|| (words.remedy)(*circumstance));
-                own.to_owned()
+                let is_at_proxy = verdict.is_at_proxy;
+                // What a broker or a protocol calls its own settings, a proxy does not have.
+                let own = if is_at_proxy { None } else { own(words, why) };
+                let usual = || of_proxy((words.remedy)(*circumstance), is_at_proxy);
+                own.map_or_else(usual, Cow::Borrowed).into_owned()
             })
         }
         Remedy::CpuLimit(quota) => cpu_throttled::cpu_limit(quota.as_deref()),

@@ -44,7 +44,7 @@ fn culprits(page: &mut Page, group: &Group) {
     page.heading("whom the verdicts name");
     for verdict in with {
         let who: Vec<String> = verdict.culprits.iter().map(culprit).collect();
-        let title = words::title_in(verdict.kind, verdict.segment);
+        let title = words::heading(verdict);
         page.say(" · ", &format!("{title}: {}", who.join(", ")), ratatui::style::Style::new());
     }
 }

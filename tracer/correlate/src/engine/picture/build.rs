@@ -138,6 +138,7 @@ impl Picture<'_> {
             .filter(|(row, _)| self.accounts.rows.root(*row) == id)
             .map(|(_, overdue)| *overdue);
         why.hold_up(of_row.collect(), &evidence.setting, now);
+        why.verdicts.iter_mut().for_each(|one| one.locate(|pid| self.deliveries.is_relay(pid)));
         Group {
             id,
             middleware: row.name.middleware.clone(),

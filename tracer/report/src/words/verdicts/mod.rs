@@ -1,5 +1,6 @@
 //! Words of verdicts: each kind has a file of its name, by the registry of `correlate`.
 
+use std::borrow::Cow;
 use wirelap_correlate::{Circumstance, Clause, Verdict, VerdictKind, Why};
 use wirelap_events::Segment;
 use wirelap_protocols::{BrokerRemedies, Remedies};
@@ -71,6 +72,16 @@ pub fn title(kind: VerdictKind) -> &'static str {
 /// A kind in words, as a heading: of time in a segment whose name says more.
 pub fn title_in(kind: VerdictKind, segment: Option<Segment>) -> &'static str {
     in_segment(kind, segment).map_or(words(kind).title, |(title, _)| title)
+}
+
+/// The heading of a verdict. What is said of brokers is said of the proxy that it is about.
+pub fn heading(verdict: &Verdict) -> Cow<'static, str> {
+    of_proxy(title_in(verdict.kind, verdict.segment), verdict.is_at_proxy)
+}
+
+/// Words about a broker, said of a proxy if it is one.
+pub(super) fn of_proxy(words: &'static str, is_at_proxy: bool) -> Cow<'static, str> {
+    if is_at_proxy { words.replace("broker", "proxy").into() } else { words.into() }
 }
 
 /// A kind in at most fifteen columns.

@@ -4,6 +4,7 @@ use super::*;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use wirelap_correlate::{Remedy, Severity};
 
 /// A file of the repository.
 fn path(below: &str) -> PathBuf {
@@ -22,6 +23,20 @@ fn every_kind_has_words_of_its_own() {
         assert!(words.short.chars().count() <= 15, "{kind:?}");
         assert!(!words.evidence.is_empty() && !words.helps.is_empty(), "{kind:?}");
     }
+}
+
+#[test]
+fn a_proxy_is_called_a_proxy() {
+    let at = |is_at_proxy| Verdict {
+        is_at_proxy,
+        remedy: Remedy::Usual(Circumstance::in_segment(Segment::Wakeup)),
+        ..Verdict::new(VerdictKind::BrokerCpuBound, Severity::Problem)
+    };
+    let why = Why { protocol: "mqtt", ..Why::default() };
+    assert_eq!(heading(&at(false)), "broker short of CPU");
+    assert_eq!(heading(&at(true)), "proxy short of CPU");
+    let remedy = super::super::remedy(&at(true), &why);
+    assert!(remedy.starts_with("give the proxy more CPU"), "{remedy}");
 }
 
 #[test]
