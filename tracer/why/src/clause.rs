@@ -184,6 +184,8 @@ pub enum Clause {
     /// The sender's library kept messages: in the median and at the 99th percentile, before so long on the way. Perhaps the messages
     /// themselves tell it.
     Kept { median: Nanos, p99: Nanos, under_way: Nanos, is_told_by_messages: bool },
+    /// Requests that the verdict is about, each of which was followed with its reply, and their median round trip.
+    OfRequests { requests: u64, median: Nanos },
     /// A process waited for CPU quota for this part of the time.
     WaitedForQuota { share: f64, only_reads: bool },
     /// Messages that ought to have arrived by now.

@@ -39,6 +39,7 @@ mod not_got;
 mod numbers;
 mod overdue;
 mod recorder;
+mod requests;
 mod rules;
 mod setting;
 mod stuck;

@@ -119,6 +119,8 @@ pub struct Row {
     /// Why its messages take so long.
     pub evidence: Evidence,
     pub partial: PartialMessages,
+    /// Why requests of its clients take so long, of those with both ends on this host.
+    pub requests: Option<Box<Evidence>>,
     /// Until when a message that is read may have been sent before observation began: of a row whose connections were open before.
     pub joined_until: Nanos,
     /// Pauses of its own, of one that is or was muted.
@@ -152,6 +154,7 @@ impl Row {
             numbers: Numbers::default(),
             evidence: Evidence::default(),
             partial: PartialMessages::default(),
+            requests: None,
             joined_until: Nanos(0),
             own_pauses: None,
         }
@@ -224,6 +227,9 @@ impl Row {
         }
         self.evidence.merge(&other.evidence);
         self.partial.evidence.merge(&other.partial.evidence);
+        if let Some(requests) = &other.requests {
+            self.requests.get_or_insert_default().merge(requests);
+        }
         match (&mut self.partial.figures, other.partial.figures) {
             (Some(mine), Some(theirs)) => mine.merge(*theirs),
             (mine, Some(theirs)) => *mine = Some(theirs),

@@ -2,8 +2,8 @@
 
 use crate::one_side::host;
 use crate::played::{Played, assert_all};
-use wirelap_correlate::{Config, RequestFigures};
-use wirelap_events::{Nanos, SocketId};
+use wirelap_correlate::{Clause, Config, RequestFigures, VerdictKind};
+use wirelap_events::{Body, Nanos, SocketId, Wake};
 use wirelap_test_support::compose::kafka::{batch, produce, record};
 use wirelap_test_support::compose::mqtt::publish_with;
 use wirelap_test_support::compose::nats;
@@ -174,4 +174,34 @@ fn nats_answers_at_the_inbox_of_the_request() {
     let requests = seen_by(&world, client.up.from.0);
     assert_eq!((requests.round_trip.count, requests.unanswered), (20, 0));
     assert_all(requests.round_trip, Nanos(13 * STEP));
+}
+
+/// A client on the broker's host publishes, and nobody subscribes; its thread waits for a CPU when a reply is there.
+#[test]
+fn why_requests_take_long_is_told_where_both_ends_are_here() {
+    let mut world = World::new();
+    let mut publisher = client(&mut world);
+    for n in 0..100 {
+        world.now += 20_000_000;
+        world.message(&mut publisher.up, &publish_with(0x32, "t", &payload(stamp(n), 64)));
+        let (start, len) = publisher.down.advance(PUBACK.len());
+        let down = publisher.down;
+        world.send(&down, start, len);
+        world.xmit(&down, start, PUBACK);
+        world.rx(&down, start, len);
+        world.ready(&down, down.next);
+        let (task, woken) = (down.to.1.task, Nanos(world.now));
+        world.now += 15_000_000;
+        world.tell(Body::Wake(Wake { task, woken, from_irq: true, ..Wake::default() }), &[]);
+        world.read(&down, down.next, len);
+    }
+    let played = Played::of(&world);
+    let why = &played.group().why;
+    let found = why.verdicts.iter().find(|one| one.kind == VerdictKind::RunQueueContention);
+    let found = found.unwrap_or_else(|| panic!("{:?}", why.verdicts));
+    assert_eq!(found.leg, Some(2));
+    let Some(Clause::OfRequests { requests, median }) = found.evidence.first() else {
+        panic!("{:?}", found.evidence);
+    };
+    assert!(*requests >= 50 && *median > Nanos::from_millis(15), "{requests} {median}");
 }

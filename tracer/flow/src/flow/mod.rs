@@ -63,7 +63,9 @@ pub use permits::{Acknowledgement, Answered};
 pub use places::FoundPlace;
 pub use reassembly::{Piece, Reassembly};
 pub use requests::{PendingRelease, Request};
-pub use round_trips::{Departure, FoundExchange, RoundTrip, UnreadReply};
+pub use round_trips::{
+    Departure, FoundExchange, RequestLookUp, RoundTrip, SentRequest, UnreadReply,
+};
 pub use server_protocols::ServerEnd;
 pub use table::FlowTable;
 pub use tls::ReadPlace;

@@ -6,11 +6,11 @@
 //! ```
 //!
 //! The marks of a request are gone before a slow reply comes, so its times are kept here; the reply's are looked up when it was
-//! read.
+//! read. Where both ends are on this host, the request's leg is kept, of a few requests: those alone are followed.
 
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
-use wirelap_events::{ByteRange, Nanos, Offset, Saturate};
+use wirelap_events::{ByteRange, Leg, Nanos, Offset, Saturate};
 use wirelap_protocols::Side;
 
 /// The most open requests, and unread replies, of one direction.
@@ -18,6 +18,9 @@ const OPEN: usize = 1024;
 
 /// Time between two searches of the open requests for old ones.
 const SEARCH: Nanos = Nanos::from_millis(1_000);
+
+/// Time between two requests of one direction that are followed from end to end.
+const SAMPLE_INTERVAL: Nanos = Nanos::from_millis(10);
 
 /// A request or a reply that a decoder found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,20 +64,37 @@ impl RoundTrip {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+/// A request that is on its way, or has arrived.
+#[derive(Debug)]
+pub struct SentRequest {
+    pub departure: Departure,
+    /// Its leg, if both ends are on this host.
+    pub leg: Option<Box<Leg>>,
+}
+
+/// The result of looking for a request.
+#[derive(Debug)]
+pub enum RequestLookUp {
+    /// A request that has not left yet, or was not read yet where its reader is on this host.
+    NotYet,
+    /// A request that was not seen to leave.
+    Unseen,
+    Sent(SentRequest),
+}
+
+#[derive(Debug)]
 struct OpenRequest {
     found_at: Nanos,
     extent: ByteRange,
-    departure: Option<Departure>,
+    sent: Option<SentRequest>,
 }
 
 /// A reply that was not read yet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct UnreadReply {
     pub extent: ByteRange,
     pub found_at: Nanos,
-    /// That of its request.
-    pub departure: Departure,
+    pub request: SentRequest,
 }
 
 /// The open requests of one direction, and the unread replies in it to requests of the other one.
@@ -87,6 +107,8 @@ pub struct RoundTrips {
     /// Messages before are of a workload's warm-up.
     warmed_up: Offset,
     searched: Nanos,
+    /// Time of the last request that is followed from end to end.
+    sampled: Nanos,
     /// Requests to which no reply was seen, since that was last taken.
     unanswered: u64,
 }
@@ -98,34 +120,37 @@ impl RoundTrips {
             return;
         }
         self.leaving.push_back((extent.start, number));
-        let request = OpenRequest { found_at: now, extent, departure: None };
+        let request = OpenRequest { found_at: now, extent, sent: None };
         let before = self.open.insert(number, request);
         self.unanswered.grow(u64::from(before.is_some_and(|before| self.counts(before.extent))));
     }
 
-    /// Looks up when the requests left of which the bytes before `come` have passed, before their marks are forgotten. What was
-    /// not seen to leave is forgotten, too.
-    pub fn look_up(&mut self, come: Offset, look_up: impl Fn(ByteRange) -> Option<Departure>) {
+    /// True if a request that is found now is one of those that are followed from end to end.
+    pub fn takes_sample(&mut self, now: Nanos) -> bool {
+        let is_due = self.sampled == Nanos(0) || now >= self.sampled + SAMPLE_INTERVAL;
+        self.sampled = if is_due { now } else { self.sampled };
+        is_due
+    }
+
+    /// Looks up the requests that have left, before their marks are forgotten. What was not seen to leave is forgotten, too.
+    pub fn look_up(&mut self, look_up: impl Fn(ByteRange) -> RequestLookUp) {
         while let Some(&(start, number)) = self.leaving.front() {
             let request = self.open.get_mut(&number).filter(|one| one.extent.start == start);
             if let Some(request) = request {
-                if request.extent.end > come {
-                    return;
-                }
-                request.departure = look_up(request.extent);
-                if request.departure.is_none() {
-                    self.open.remove(&number);
+                match look_up(request.extent) {
+                    RequestLookUp::NotYet => return,
+                    RequestLookUp::Sent(sent) => request.sent = Some(sent),
+                    RequestLookUp::Unseen => drop(self.open.remove(&number)),
                 }
             }
             self.leaving.pop_front();
         }
     }
 
-    /// Takes the request of this number, whose reply was found in the other direction. Returns when the request left, if that is known, and
-    /// if it is no part of a warm-up.
-    pub fn take_request(&mut self, number: u64) -> Option<Departure> {
+    /// Takes the request of this number, whose reply was found in the other direction, if it was seen to leave and is no part of a warm-up.
+    pub fn take_request(&mut self, number: u64) -> Option<SentRequest> {
         let request = self.open.remove(&number)?;
-        request.departure.filter(|_| self.counts(request.extent))
+        request.sent.filter(|_| self.counts(request.extent))
     }
 
     /// A reply was found in this direction.
@@ -140,9 +165,9 @@ impl RoundTrips {
         self.replies.front()
     }
 
-    /// The first reply that was not read yet is done with.
-    pub fn pop_reply(&mut self) {
-        self.replies.pop_front();
+    /// Takes the first reply, which is done with.
+    pub fn take_reply(&mut self) -> Option<UnreadReply> {
+        self.replies.pop_front()
     }
 
     /// Messages before `end` are of a workload's warm-up.
@@ -213,9 +238,20 @@ mod tests {
         ByteRange::new(Offset(start), 10)
     }
 
-    #[allow(clippy::unnecessary_wraps)] // The shape of the function that it stands for.
-    fn left(extent: ByteRange) -> Option<Departure> {
-        Some(Departure { sent: Nanos(extent.start.0), left: Nanos(extent.end.0) })
+    fn departure(extent: ByteRange) -> Departure {
+        Departure { sent: Nanos(extent.start.0), left: Nanos(extent.end.0) }
+    }
+
+    /// The look-up of requests of which the bytes before `come` have left.
+    fn left(come: u64) -> impl Fn(ByteRange) -> RequestLookUp {
+        move |extent| {
+            let sent = SentRequest { departure: departure(extent), leg: None };
+            if extent.end.0 > come { RequestLookUp::NotYet } else { RequestLookUp::Sent(sent) }
+        }
+    }
+
+    fn taken(trips: &mut RoundTrips, number: u64) -> Option<Departure> {
+        trips.take_request(number).map(|request| request.departure)
     }
 
     #[test]
@@ -224,12 +260,12 @@ mod tests {
         trips.asked(7, bytes(100), Nanos(0));
         trips.asked(8, bytes(110), Nanos(0));
         assert_eq!(trips.wants_from(), Some(Offset(100)));
-        trips.look_up(Offset(115), left);
+        trips.look_up(left(115));
         assert_eq!(trips.wants_from(), Some(Offset(110)), "its last bytes have not left");
-        assert_eq!(trips.take_request(7), left(bytes(100)));
-        assert_eq!((trips.take_request(7), trips.take_request(9)), (None, None));
-        trips.look_up(Offset(120), left);
-        assert_eq!(trips.take_request(8), left(bytes(110)));
+        assert_eq!(taken(&mut trips, 7), Some(departure(bytes(100))));
+        assert_eq!((taken(&mut trips, 7), taken(&mut trips, 9)), (None, None));
+        trips.look_up(left(120));
+        assert_eq!(taken(&mut trips, 8), Some(departure(bytes(110))));
         assert_eq!((trips.is_waiting(), trips.wants_from()), (false, None));
     }
 
@@ -239,8 +275,8 @@ mod tests {
         trips.asked(1, bytes(0), Nanos(0));
         trips.asked(1, bytes(20), Nanos(0));
         assert_eq!(trips.take_unanswered(), 1, "its number is used again");
-        trips.look_up(Offset(100), left);
-        assert_eq!(trips.take_request(1), left(bytes(20)));
+        trips.look_up(left(100));
+        assert_eq!(taken(&mut trips, 1), Some(departure(bytes(20))));
         trips.asked(2, bytes(40), Nanos(0));
         trips.asked(3, bytes(60), Nanos::from_millis(900));
         trips.give_up(Nanos::from_millis(500));
@@ -257,10 +293,17 @@ mod tests {
         trips.asked(1, bytes(0), Nanos(0));
         trips.mark_warm_up(Offset(10));
         trips.asked(2, bytes(10), Nanos(0));
-        trips.look_up(Offset(10), left);
-        trips.look_up(Offset(20), |_| None);
-        assert_eq!((trips.take_request(1), trips.take_request(2)), (None, None));
+        trips.look_up(left(10));
+        trips.look_up(|_| RequestLookUp::Unseen);
+        assert_eq!((taken(&mut trips, 1), taken(&mut trips, 2)), (None, None));
         assert_eq!(trips.take_unanswered(), 0);
+    }
+
+    #[test]
+    fn a_part_of_them_is_followed_from_end_to_end() {
+        let mut trips = RoundTrips::default();
+        let taken = (1..=1_000).filter(|&ms| trips.takes_sample(Nanos::from_millis(ms))).count();
+        assert_eq!(taken, 100);
     }
 
     #[test]

@@ -24,6 +24,9 @@ pub fn clause(clause: &Clause) -> String {
         }
         Clause::Busy { tid, share } => busy(*tid, *share),
         Clause::OffCpu(reason, sleep) => off_cpu(*reason, *sleep).into(),
+        Clause::OfRequests { requests, median } => format!(
+            "of {requests} requests, each followed until its reply was read: {median} in the median"
+        ),
         Clause::AlikeAt(processes) => format!("so it is at {processes} processes"),
         Clause::Overdue(open) => overdue(open),
         Clause::Activity(state) => activity(*state).into(),

@@ -43,10 +43,7 @@ impl Deliveries {
             leg.circumstances.loss.missing = Some((missing.from, missing.there));
             leg.circumstances.loss.missing_by = Some(bytes);
         }
-        leg.circumstances.permission.throttled = throttled(flow, leg).unwrap_or_default();
-        leg.circumstances.socket.held_in_write = held_in_write(flow, leg);
-        (leg.circumstances.path.qdisc_queue, leg.circumstances.path.queue) =
-            queues_of(flow, before, leg).unwrap_or_default();
+        fill_in_alone(flow, before, leg);
         if let Some((before, had)) = before.zip(had) {
             let shut = permissions.shut.and_then(|shut| no_room(shut, had, leg));
             leg.circumstances.socket.behind = behind(flow, had, leg).or(shut);
@@ -78,6 +75,14 @@ impl Deliveries {
         };
         Some((sender, FanOut { position, readers, first_sent: sent? }))
     }
+}
+
+/// Fills in what its connection alone tells of a leg.
+pub(super) fn fill_in_alone(flow: &Flow, before: Option<&LegState>, leg: &mut Leg) {
+    leg.circumstances.permission.throttled = throttled(flow, leg).unwrap_or_default();
+    leg.circumstances.socket.held_in_write = held_in_write(flow, leg);
+    (leg.circumstances.path.qdisc_queue, leg.circumstances.path.queue) =
+        queues_of(flow, before, leg).unwrap_or_default();
 }
 
 /// The request of a leg's receiver, which it made at `made` in this flow.

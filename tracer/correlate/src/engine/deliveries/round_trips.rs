@@ -1,9 +1,21 @@
-//! Requests of processes on this host, and the replies from elsewhere that they read.
+//! Requests of processes on this host, and the replies that they read, from elsewhere or from here.
+//!
+//! ```text
+//! who answers is elsewhere   how long the round trips took, and how much of that here
+//! both ends are here         a few requests, each with its reply a delivery of two legs: why it took so long
+//! ```
 
+use super::circumstances::fill_in_alone;
 use super::{Context, Deliveries};
-use wirelap_events::{ByteRange, Nanos, Offset};
-use wirelap_flow::{Departure, Direction, Flow, FoundExchange, Marks, RoundTrip, UnreadReply};
-use wirelap_limits::deliveries::{LONGEST_USUAL_WAY, LONGEST_WAIT_FOR_REPLY};
+use crate::join::leg;
+use crate::rows::nothing;
+use wirelap_events::{ByteRange, FlowRange, Leg, Nanos, Offset};
+use wirelap_flow::{
+    Conversation, Departure, Direction, Flow, FoundExchange, Marks, Path, RequestLookUp, RoundTrip,
+    SentRequest, UnreadReply,
+};
+use wirelap_limits::deliveries::{LONGEST_START_UP, LONGEST_USUAL_WAY, LONGEST_WAIT_FOR_REPLY};
+use wirelap_why::Upkeep;
 
 impl Deliveries {
     /// Takes in the requests and replies that a decoder has just found.
@@ -21,26 +33,32 @@ impl Deliveries {
     /// Adds the round trips whose reply was read in this direction, and gives up what has waited for too long.
     pub(super) fn settle_round_trips(&self, direction: Direction, all: bool, c: &mut Context<'_>) {
         let Some(conversation) = c.conversations.flows_mut().get_mut(direction) else { return };
+        if conversation.flow(direction.side).round_trips.is_none() {
+            return;
+        }
         let is_closed = conversation.life.is_closed;
         let [asks_unseen, is_asked_unseen] =
             [direction, direction.back()].map(|way| ends_unseen(conversation.flow(way.side)));
-        let flow = conversation.flow_mut(direction.side);
-        if flow.round_trips.is_none() {
-            return;
-        }
-        look_up(flow);
+        look_up(conversation, direction);
         let now = c.coverage.now();
         let held = now - self.hold();
-        let mut done = Vec::new();
-        while let Some(reply) = flow.first_reply().copied() {
-            let read = flow.marks.read_at(reply.extent);
+        let (mut done, mut followed) = (Vec::new(), Vec::new());
+        let flow = conversation.flow_mut(direction.side);
+        while let Some((extent, found_at)) =
+            flow.first_reply().map(|reply| (reply.extent, reply.found_at))
+        {
+            let read = flow.marks.read_at(extent);
             match read {
-                Some(read) if all || read <= held => done.extend(round_trip(flow, &reply, read)),
-                None if all || reply.found_at + self.config.patience <= now => {}
+                Some(read) if all || read <= held => {}
+                None if all || found_at + self.config.patience <= now => {}
                 _ => break,
             }
-            if let Some(trips) = &mut flow.round_trips {
-                trips.pop_reply();
+            let reply = flow.round_trips.as_mut().and_then(|trips| trips.take_reply());
+            let Some((reply, read)) = reply.zip(read) else { continue };
+            if let Some(request) = reply.request.leg {
+                followed.push((request, extent));
+            } else {
+                done.extend(round_trip(flow, &reply, read));
             }
         }
         let mut unanswered = 0;
@@ -59,6 +77,9 @@ impl Deliveries {
         }
         if !is_asked_unseen {
             done.clear();
+        }
+        for (request, extent) in followed {
+            add_followed(*request, (direction, extent), c);
         }
         if done.is_empty() && unanswered == 0 {
             return;
@@ -79,40 +100,105 @@ fn ends_unseen(flow: &Flow) -> bool {
     matches!(flow.marks, Marks::Tcp(_)) && flow.sender.is_some() && flow.receiver.is_none()
 }
 
+/// True if both ends of a direction are on this host.
+fn is_here(flow: &Flow) -> bool {
+    matches!(flow.marks, Marks::Tcp(_)) && flow.sender.is_some() && flow.receiver.is_some()
+}
+
 fn note_exchange(at: Nanos, direction: Direction, found: &FoundExchange, c: &mut Context<'_>) {
     let asks = if found.is_reply { direction.back() } else { direction };
     let flows = c.conversations.flows_mut();
-    let Some(flow) = flows.flow_mut(asks).filter(|flow| ends_unseen(flow)) else { return };
+    // What a server asks of its clients is their handling of its messages.
+    let is_of_client = flows.server(asks).is_some_and(|server| server != asks.side);
+    let Some(conversation) = flows.get_mut(asks) else { return };
+    let flow = conversation.flow_mut(asks.side);
+    let is_followed = is_here(flow) && is_of_client;
+    if !is_followed && !ends_unseen(flow) {
+        return;
+    }
     if !found.is_reply {
         let trips = flow.round_trips.get_or_insert_default();
-        return trips.asked(found.number, found.extent, at);
+        if !is_followed || trips.takes_sample(at) {
+            trips.asked(found.number, found.extent, at);
+        }
+        return;
     }
-    look_up(flow);
-    let departure = flow.round_trips.as_mut().and_then(|trips| trips.take_request(found.number));
-    if let Some(departure) = departure
-        && let Some(flow) = flows.flow_mut(direction)
-    {
-        let reply = UnreadReply { extent: found.extent, found_at: at, departure };
-        flow.round_trips.get_or_insert_default().add_reply(reply);
+    if !flow.round_trips.as_ref().is_some_and(|trips| trips.is_waiting()) {
+        return;
+    }
+    look_up(conversation, asks);
+    let trips = conversation.flow_mut(asks.side).round_trips.as_mut();
+    if let Some(request) = trips.and_then(|trips| trips.take_request(found.number)) {
+        let reply = UnreadReply { extent: found.extent, found_at: at, request };
+        conversation.flow_mut(direction.side).round_trips.get_or_insert_default().add_reply(reply);
     }
 }
 
-/// Looks up when requests left, as far as they have.
-fn look_up(flow: &mut Flow) {
-    let Flow { round_trips: Some(trips), marks, bytes, .. } = flow else { return };
-    let come = bytes.next().unwrap_or(Offset(0));
-    trips.look_up(come, |extent| departure(marks, extent));
+/// Looks up the requests that have left in a direction, or were read where both ends are here.
+fn look_up(conversation: &mut Conversation, direction: Direction) {
+    let Some(mut trips) = conversation.flow_mut(direction.side).round_trips.take() else { return };
+    let seen = &*conversation;
+    let flow = seen.flow(direction.side);
+    let come = flow.bytes.next().unwrap_or(Offset(0));
+    let is_here = is_here(flow);
+    trips.look_up(|extent| {
+        if extent.end > come || is_here && flow.marks.read_at(extent).is_none() {
+            return RequestLookUp::NotYet;
+        }
+        let path = flow.marks.path(extent, 0);
+        let Some(departure) = departure(&path) else { return RequestLookUp::Unseen };
+        let leg = is_here.then(|| leg_of(seen, direction, extent, &path));
+        RequestLookUp::Sent(SentRequest { departure, leg })
+    });
+    conversation.flow_mut(direction.side).round_trips = Some(trips);
 }
 
-fn departure(marks: &Marks, extent: ByteRange) -> Option<Departure> {
-    let path = marks.path(extent, 0);
+fn departure(path: &Path<'_>) -> Option<Departure> {
     let left = path.lost.or(path.xmit);
     path.send.zip(left).map(|(sent, left)| Departure { sent, left: left.max(sent) })
 }
 
 fn round_trip(flow: &Flow, reply: &UnreadReply, read: Nanos) -> Option<RoundTrip> {
-    let departure = reply.departure;
+    let departure = reply.request.departure;
     let came = flow.marks.path(reply.extent, 0).rx;
     let came = came.filter(|&came| came >= departure.left && came <= read);
     (read >= departure.sent).then_some(RoundTrip { departure, came, read })
+}
+
+/// The leg of a request or a reply whose ends are on this host.
+fn leg_of(
+    conversation: &Conversation,
+    direction: Direction,
+    extent: ByteRange,
+    path: &Path<'_>,
+) -> Box<Leg> {
+    let flow = conversation.flow(direction.side);
+    let (mut leg, _) = leg::build(flow.key, flow.sender, flow.receiver, path, None);
+    leg.flow_range = FlowRange { flow: direction.id(), range: extent };
+    let opened = conversation.life.opened.zip(path.send);
+    leg.circumstances.start_up =
+        opened.is_some_and(|(opened, sent)| sent < opened + LONGEST_START_UP);
+    fill_in_alone(flow, None, &mut leg);
+    leg
+}
+
+/// Adds a request and its reply, which was read, to what tells why requests of their row take so long.
+fn add_followed(request: Leg, (direction, extent): (Direction, ByteRange), c: &mut Context<'_>) {
+    let Some(row) = c.row_of(direction) else { return };
+    let Some(conversation) = c.conversations.flows().get(direction) else { return };
+    let path = conversation.flow(direction.side).marks.path(extent, 0);
+    let reply = leg_of(conversation, direction, extent, &path);
+    let mut delivery = nothing();
+    delivery.group = row;
+    delivery.legs.push(request);
+    delivery.legs.push(*reply);
+    if !leg::cut_each(&mut delivery.legs) {
+        return;
+    }
+    let Some(time) = delivery.one_way() else { return };
+    c.host.schedules().fill(&mut delivery);
+    if let Some(row) = c.accounts.rows.get_mut(row) {
+        let requests = row.requests.get_or_insert_default();
+        requests.delivery(&delivery, time, Upkeep::default());
+    }
 }

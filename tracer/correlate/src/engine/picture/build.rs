@@ -138,6 +138,9 @@ impl Picture<'_> {
             .filter(|(row, _)| self.accounts.rows.root(*row) == id)
             .map(|(_, overdue)| *overdue);
         why.hold_up(of_row.collect(), &evidence.setting, now);
+        if let Some(requests) = &row.requests {
+            why.add_requests(requests, &evidence.setting);
+        }
         why.verdicts.iter_mut().for_each(|one| one.locate(|pid| self.deliveries.is_relay(pid)));
         Group {
             id,

@@ -3,7 +3,7 @@
 use super::Picture;
 use super::build::broker_of;
 use crate::rows::{ProcessRole, Row};
-use wirelap_events::{DroppedPacket, GroupId, Nanos, NetNs, Pid, Tid};
+use wirelap_events::{DroppedPacket, GroupId, Nanos, NetNs, Pid, TaskId};
 use wirelap_flow::{ClientOf, GoneServer, Holes, Overhead};
 use wirelap_limits::network::LEAST_STUCK;
 use wirelap_protocols::MessageRouting;
@@ -63,7 +63,8 @@ impl Picture<'_> {
         self.add_shortfalls(id, &mut evidence);
         self.lose_servers((id, row), &mut evidence, now);
         evidence.stuck = self.stuck(id, now);
-        let threads: Vec<Tid> = evidence.tasks().map(|task| task.tid).collect();
+        let requests = row.requests.iter().flat_map(|requests| requests.tasks());
+        let tasks: Vec<TaskId> = evidence.tasks().chain(requests).collect();
         let losses = &evidence.losses;
         let full = losses.datagrams.full_sockets.all().map(|(pid, _)| pid);
         let left = losses.left_behind.most.and_then(|most| most.closed.pid);
@@ -76,7 +77,8 @@ impl Picture<'_> {
             .chain(losses.abandoned.left_by)
             .chain(losses.passed_over.by)
             .chain(left)
-            .chain(missed);
+            .chain(missed)
+            .chain(tasks.iter().map(|task| task.pid));
         let names =
             named.filter_map(|pid| Some((pid, self.seen.conversations.sockets().comm(pid)?)));
         evidence.setting = Setting {
@@ -89,8 +91,9 @@ impl Picture<'_> {
             sampled: row.pauses(self.seen.coverage.pauses()).has_paused()
                 || self.seen.coverage.lost() > 0,
             names: names.collect(),
-            busy: threads
-                .into_iter()
+            busy: tasks
+                .iter()
+                .map(|task| task.tid)
                 .filter_map(|tid| Some((tid, self.seen.host.threads().busy(tid, now)?)))
                 .collect(),
             members: row.roles.keys().copied().collect(),
