@@ -125,6 +125,10 @@ pub const LINGER_SHARE: f64 = 0.3;
 /// 5 ms, franz-go 10 ms, and half of that in the median.
 pub const LONGEST_USUAL_LINGER: Nanos = ms(12);
 
+/// Pages that a process waits for in a second from which on it lacks memory: its own code is read again and again from the disk, as in a
+/// memory cgroup whose limit is reached. A program that starts, or that opens files, waits for some at first.
+pub const MANY_PAGE_FAULTS: f64 = 5.0;
+
 /// Resolution of the times that messages have from their publishers: a message that was made later than it was sent has another time.
 pub const CLOCK_STEP: Nanos = ms(1);
 

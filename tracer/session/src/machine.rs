@@ -108,6 +108,8 @@ pub struct ProcessUsage {
     pub cpu: Duration,
     /// Resident memory in bytes; 0 once the process has exited.
     pub rss_bytes: u64,
+    /// Pages of memory that had to be read from a disk first (major faults).
+    pub major_faults: u64,
 }
 
 /// The CPU time of a process by the kernel's clock of it, in nanoseconds and not in ticks of ten milliseconds.
@@ -126,7 +128,8 @@ pub fn usage(pid: u32) -> Option<ProcessUsage> {
         Duration::from_secs_f64(ticks as f64 / procfs::ticks_per_second() as f64)
     };
     let cpu = cpu_clock(id).unwrap_or_else(in_ticks);
-    Some(ProcessUsage { cpu, rss_bytes: stat.rss_bytes().get() })
+    let (rss_bytes, major_faults) = (stat.rss_bytes().get(), stat.majflt);
+    Some(ProcessUsage { cpu, rss_bytes, major_faults })
 }
 
 /// The name of a process; empty once the process has ended.

@@ -67,6 +67,13 @@ impl Meter {
         if wall > 0.0 { self.cpu().as_secs_f64() / wall } else { 0.0 }
     }
 
+    /// Major page faults in a second, from the start to the last sample.
+    pub fn major_faults(&self) -> f64 {
+        let wall = self.wall().as_secs_f64();
+        let faults = self.last.major_faults.saturating_sub(self.first.major_faults);
+        if wall > 0.0 { faults as f64 / wall } else { 0.0 }
+    }
+
     /// True if there was no such process any more at the last sample.
     pub fn has_ended(&self) -> bool {
         self.ended

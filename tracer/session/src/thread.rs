@@ -324,6 +324,7 @@ impl<S: DeliverySink> SessionThread<S> {
                 continue;
             };
             process.cpu_share = Some(meter.cpu_share());
+            process.major_faults = Some(meter.major_faults());
             process.rss_bytes = Some(meter.peak_rss());
             process.ended = meter.has_ended();
         }

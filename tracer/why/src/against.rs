@@ -6,7 +6,7 @@ use super::explanation::{Verdict, Why};
 use super::kind::VerdictKind;
 use wirelap_events::{Nanos, Pid};
 use wirelap_limits::SECOND;
-use wirelap_limits::rules::{CPU_AT_REST, THERE_MOSTLY};
+use wirelap_limits::rules::{CPU_AT_REST, MANY_PAGE_FAULTS, THERE_MOSTLY};
 
 impl Why {
     /// Takes back what the CPU time of a process contradicts: one that was hardly ever on a CPU was not at work when the
@@ -18,6 +18,22 @@ impl Why {
                 && claims_work(verdict, share)
             {
                 take_back(verdict, share);
+            }
+        }
+    }
+
+    /// Says of processes that sleep, work or wait for locks that they lack memory, by their major page faults in a second, where these are
+    /// known.
+    pub fn note_page_faults(&mut self, major_faults: impl Fn(Pid) -> Option<f64>) {
+        for verdict in &mut self.verdicts {
+            let is_of_thread =
+                matches!(verdict.kind.definition().nature, Nature::Work | Nature::Stall)
+                    || matches!(verdict.kind, VerdictKind::LockWait | VerdictKind::Unexplained);
+            let faults = verdict.process.and_then(|(task, _)| major_faults(task.pid));
+            if let Some(per_second) =
+                faults.filter(|&faults| is_of_thread && faults >= MANY_PAGE_FAULTS)
+            {
+                verdict.evidence.push(Clause::PageFaults { per_second });
             }
         }
     }
@@ -66,6 +82,21 @@ mod tests {
         assert_eq!((verdict.kind, verdict.severity), (VerdictKind::Unexplained, Severity::Problem));
         assert_eq!(verdict.evidence, [Clause::CpuIdle, Clause::NotAtWork(0.004)]);
         assert_eq!(verdict.remedy, Remedy::OutsideReceive);
+    }
+
+    #[test]
+    fn who_waits_for_pages_of_memory_is_told() {
+        let told = |kind, faults| {
+            let process = Some((TaskId { pid: Pid(7), tid: Tid(7) }, Comm::default()));
+            let verdict = Verdict { process, ..Verdict::new(kind, Severity::Problem) };
+            let mut why = Why { verdicts: vec![verdict], ..Why::default() };
+            why.note_page_faults(|pid| (pid == Pid(7)).then_some(faults));
+            why.verdicts.remove(0).evidence
+        };
+        let faults = Clause::PageFaults { per_second: 40.0 };
+        assert_eq!(told(VerdictKind::BrokerStalled, 40.0), [faults]);
+        assert_eq!(told(VerdictKind::BrokerStalled, 0.5), [], "it has started");
+        assert_eq!(told(VerdictKind::QdiscQueueing, 40.0), []);
     }
 
     #[test]

@@ -186,6 +186,8 @@ pub enum Clause {
     Kept { median: Nanos, p99: Nanos, under_way: Nanos, is_told_by_messages: bool },
     /// Requests that the verdict is about, each of which was followed with its reply, and their median round trip.
     OfRequests { requests: u64, median: Nanos },
+    /// Pages in a second that the process had to wait for, because they were read from a disk.
+    PageFaults { per_second: f64 },
     /// A process waited for CPU quota for this part of the time.
     WaitedForQuota { share: f64, only_reads: bool },
     /// Messages that ought to have arrived by now.

@@ -14,6 +14,9 @@ impl Group {
             let share = processes.iter().find(|process| process.pid == pid)?.cpu_share?;
             Some(share * times)
         });
+        self.why.note_page_faults(|pid| {
+            processes.iter().find(|process| process.pid == pid)?.major_faults
+        });
     }
 }
 

@@ -141,6 +141,8 @@ pub struct Process {
     pub comm: String,
     /// CPU time over wall time since the first snapshot, 1.0 = one core, as long as it was there; `None` if it was never measured.
     pub cpu_share: Option<f64>,
+    /// Pages in a second that had to be read from a disk before the process could go on; `None` if that was never measured.
+    pub major_faults: Option<f64>,
     /// The most resident memory; `None` if it was never measured.
     pub rss_bytes: Option<u64>,
     /// True if the process was there and is gone.

@@ -27,6 +27,9 @@ pub fn clause(clause: &Clause) -> String {
         Clause::OfRequests { requests, median } => format!(
             "of {requests} requests, each followed until its reply was read: {median} in the median"
         ),
+        Clause::PageFaults { per_second } => format!(
+            "it waited for {per_second:.0} pages of memory in a second to be read from the disk (major faults): it has too little memory (its cgroup's `memory.max` and `memory.pressure`)"
+        ),
         Clause::AlikeAt(processes) => format!("so it is at {processes} processes"),
         Clause::Overdue(open) => overdue(open),
         Clause::Activity(state) => activity(*state).into(),

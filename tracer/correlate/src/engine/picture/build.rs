@@ -198,6 +198,7 @@ impl Picture<'_> {
                 pid,
                 comm: self.seen.conversations.sockets().name(pid).unwrap_or_default().to_owned(),
                 cpu_share: None,
+                major_faults: None,
                 rss_bytes: None,
                 ended: false,
                 unix: None,

@@ -19,7 +19,7 @@ const fn by_rest(rest: Option<OffCpuReason>) -> &'static str {
             "find who stops the broker (SIGSTOP, a debugger, the cgroup freezer, a snapshot of the machine); `kill -CONT` lets it go on"
         }
         Some(OffCpuReason::Blocked) => {
-            "look at what the broker's thread waits for in the kernel, mostly its disk (persistence, log flush; `iostat`, /proc/PID/stack)"
+            "look at what the broker's thread waits for in the kernel, mostly its disk (persistence, log flush, its own memory that is read again; `iostat`, /proc/PID/stack)"
         }
         Some(OffCpuReason::Asleep) => {
             "find what the broker's thread slept for (`strace -f -T`, `offcputime`): a timer, another thread, a lock"
