@@ -47,7 +47,8 @@ pub use flow::{
     ClosedConnection, ClosedConnections, Content, Conversation, DecoderOutput, Departure,
     EndsState, Flow, FlowTable, Found, FoundExchange, FoundPlace, GoneServer, Hidden, Identity,
     KnownEnds, Outages, PendingRelease, Piece, ReadPlace, Reassembly, RecentPackets, Request,
-    RoundTrip, RowNotes, ServerAt, ServerEnd, State, Topics, UnreadReply, identity_of,
+    RequestLookUp, RoundTrip, RowNotes, SentRequest, ServerAt, ServerEnd, State, Topics,
+    UnreadReply, identity_of,
 };
 pub use ids::{AssemblyId, Direction, FlowEnds, LegKey, Node, Way, normal, scope_of};
 pub use marks::{

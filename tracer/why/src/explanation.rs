@@ -142,7 +142,7 @@ impl Verdict {
     }
 
     /// Takes in which processes are proxies.
-    pub(crate) fn locate(&mut self, is_proxy: impl Fn(Pid) -> bool) {
+    pub fn locate(&mut self, is_proxy: impl Fn(Pid) -> bool) {
         self.is_at_proxy = self.process.is_some_and(|(task, _)| is_proxy(task.pid));
     }
 

@@ -13,7 +13,7 @@ use wirelap_events::{Nanos, OffCpuReason};
 
 impl Why {
     /// Adds why the row's requests take long, as far as its messages do not show the same.
-    pub(crate) fn add_requests(&mut self, requests: &Evidence, setting: &Setting) {
+    pub fn add_requests(&mut self, requests: &Evidence, setting: &Setting) {
         let mut evidence = requests.clone();
         evidence.setting = setting.clone();
         let weighed = evidence.weighed();
@@ -21,15 +21,26 @@ impl Why {
             requests: weighed.breakdown.messages(),
             median: Nanos::from_f64(weighed.breakdown.middle().mean_latency()),
         };
-        let known: Vec<VerdictKind> = self.verdicts.iter().map(|verdict| verdict.kind).collect();
+        let timed = self.verdicts.iter().filter(|verdict| takes_time(verdict));
+        let known: Vec<VerdictKind> = timed.map(|verdict| verdict.kind).collect();
         for mut verdict in rules::verdicts(&evidence, &weighed) {
             if is_of_round_trip(&verdict) && !known.contains(&verdict.kind) {
                 verdict.evidence.insert(0, told.clone());
+                // The same without times says less.
+                let pid = |of: &Verdict| of.process.map(|(task, _)| task.pid);
+                let says_less =
+                    |other: &Verdict| other.kind == verdict.kind && pid(other) == pid(&verdict);
+                self.verdicts.retain(|other| takes_time(other) || !says_less(other));
                 self.verdicts.push(verdict);
             }
         }
         rules::sort(&mut self.verdicts, self.messages);
     }
+}
+
+/// True if the time that it takes of messages, or of requests, is known.
+fn takes_time(verdict: &Verdict) -> bool {
+    verdict.median > Nanos(0) || verdict.slow_messages > 0
 }
 
 /// True for a problem that the round trip alone shows.
@@ -49,5 +60,5 @@ fn is_of_round_trip(verdict: &Verdict) -> bool {
         | VerdictKind::Unexplained => false,
         _ => true,
     };
-    is_shown && verdict.severity == Severity::Problem
+    is_shown && takes_time(verdict) && verdict.severity == Severity::Problem
 }

@@ -237,6 +237,18 @@ impl ThreadHistory {
         Some(rested)
     }
 
+    /// Time for which the thread slept between two moments, and was neither stopped nor blocked in the kernel; `None` if it was not followed at
+    /// the first of them.
+    pub fn slept(&self, from: Nanos, to: Nanos) -> Option<Nanos> {
+        if self.stretches.first()?.running > from {
+            return None;
+        }
+        let (start, end) = (self.sums_at(from), self.sums_at(to));
+        let difference = |a: Nanos, b: Nanos| Nanos(a.0.saturating_sub(b.0));
+        let asleep = difference(end.asleep, start.asleep);
+        Some(difference(asleep, difference(end.blocked, start.blocked)))
+    }
+
     /// The longest time between two moments in which it waited until another thread let go.
     pub fn longest_lock(&self, from: Nanos, to: Nanos) -> Option<(Nanos, Nanos)> {
         let begin = self.after(from);

@@ -112,6 +112,11 @@ impl Threads {
         self.rested_behind(tid, (from, to), AWAITED)
     }
 
+    /// Time for which the thread slept between two moments, and could have been woken; `None` if that was not followed.
+    pub fn slept(&self, tid: Tid, from: Nanos, to: Nanos) -> Option<Nanos> {
+        self.all.get(&tid)?.history.slept(from, to)
+    }
+
     /// Looks at so many threads, each of which the one before it waited for.
     fn rested_behind(&self, tid: Tid, (from, to): (Nanos, Nanos), most: u32) -> Option<OffCpu> {
         let history = &self.all.get(&tid)?.history;
@@ -326,6 +331,23 @@ mod tests {
         assert_eq!((all.waited, all.asleep, all.preemptions), (Nanos(40), Nanos(0), 2));
         // 20..30 and 40..50 of 20..120.
         assert!((threads.busy(Tid(1), Nanos(120)).unwrap().share - 0.2).abs() < 1e-9);
+    }
+
+    #[test]
+    fn sleep_is_told_from_waits_for_a_cpu_and_for_a_disk() {
+        let mut threads = threads(&[(1, 10, 20, None)]);
+        for (left, woken, running, reason) in [
+            (30, 40, 45, OffCpuReason::Asleep),
+            (50, 70, 70, OffCpuReason::Blocked),
+            (80, 85, 90, OffCpuReason::Asleep),
+        ] {
+            let (left, woken) = (Some(Nanos(left)), Nanos(woken));
+            let wake = Wake { task: task(1), woken, left, reason, ..Wake::default() };
+            threads.wake(Nanos(running), Cpu(1), &wake);
+        }
+        assert_eq!(threads.slept(Tid(1), Nanos(35), Nanos(100)), Some(Nanos(10)));
+        assert_eq!(threads.slept(Tid(1), Nanos(5), Nanos(100)), None, "not followed yet");
+        assert_eq!(threads.slept(Tid(2), Nanos(35), Nanos(100)), None);
     }
 
     #[test]

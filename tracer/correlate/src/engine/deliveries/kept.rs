@@ -28,8 +28,8 @@ impl Deliveries {
             return;
         }
         let since = made.max(last_reply);
-        let rested = c.host.threads().rested(task.tid, since, written);
-        let kept = rested.map_or(written - since, |rested| rested.asleep - rested.blocked);
+        let slept = c.host.threads().slept(task.tid, since, written);
+        let kept = slept.unwrap_or(written - since);
         row.evidence.kept().add(made, written, kept);
     }
 }

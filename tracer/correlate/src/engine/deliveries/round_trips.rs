@@ -15,7 +15,6 @@ use wirelap_flow::{
     SentRequest, UnreadReply,
 };
 use wirelap_limits::deliveries::{LONGEST_START_UP, LONGEST_USUAL_WAY, LONGEST_WAIT_FOR_REPLY};
-use wirelap_why::Upkeep;
 
 impl Deliveries {
     /// Takes in the requests and replies that a decoder has just found.
@@ -199,6 +198,6 @@ fn add_followed(request: Leg, (direction, extent): (Direction, ByteRange), c: &m
     c.host.schedules().fill(&mut delivery);
     if let Some(row) = c.accounts.rows.get_mut(row) {
         let requests = row.requests.get_or_insert_default();
-        requests.delivery(&delivery, time, Upkeep::default());
+        requests.delivery(&delivery, time);
     }
 }
