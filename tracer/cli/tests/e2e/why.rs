@@ -97,6 +97,7 @@ fn the_cost_of_tracing_is_measured_in_turns() {
         let is_slow = number(result, "/latency/one_way_ns/p50") >= 1_000_000;
         assert!(why == Some("slow_messages") && is_slow || why == Some("few_turns"), "{tracer}");
         assert!(ended.says("the cost of tracing is not known"), "{}", ended.stdout);
+        bench.assert_clean();
         return;
     }
     let figure =

@@ -364,19 +364,23 @@ mod tests {
             ..Wake::default()
         };
         threads.wake(Nanos(850), Cpu(1), &lost);
-        let woken = Wake {
-            task: task(1),
-            woken: Nanos(1_000),
-            waker: task(2),
-            left: Some(Nanos(100)),
-            sleep: SleepCall::Lock,
-            ..Wake::default()
-        };
-        threads.wake(Nanos(1_010), Cpu(1), &woken);
+        threads.wake(Nanos(1_010), Cpu(1), &let_go(2, 1, 1_000));
         let rested = threads.rested(Tid(1), Nanos(100), Nanos(1_010)).unwrap();
         assert_eq!((rested.locked, rested.asleep), (Nanos(200), Nanos(200)));
         assert_eq!((rested.waited, rested.throttled), (Nanos(710), Nanos(0)));
         assert_eq!((rested.holder.task, rested.holder.held), (task(9), Nanos(700)));
+    }
+
+    /// The wakeup of a thread that has waited since 100 for a lock that `by` lets go.
+    fn let_go(by: u32, tid: u32, woken: u64) -> Wake {
+        Wake {
+            task: task(tid),
+            woken: Nanos(woken),
+            waker: task(by),
+            left: Some(Nanos(100)),
+            sleep: SleepCall::Lock,
+            ..Wake::default()
+        }
     }
 
     #[test]
@@ -395,15 +399,7 @@ mod tests {
                 ..Wake::default()
             };
             threads.wake(Nanos(900), Cpu(0), &slept);
-            let woken = Wake {
-                task: task(1),
-                woken: Nanos(1_000),
-                waker: task(2),
-                left: Some(Nanos(100)),
-                sleep: SleepCall::Lock,
-                ..Wake::default()
-            };
-            threads.wake(Nanos(1_000), Cpu(1), &woken);
+            threads.wake(Nanos(1_000), Cpu(1), &let_go(2, 1, 1_000));
             let rested = threads.rested(Tid(1), Nanos(100), Nanos(1_000)).unwrap();
             assert_eq!((rested.asleep, rested.behind_timer), (Nanos(900), is_timed));
             let parts = if is_timed { (200, 700) } else { (900, 0) };
@@ -427,15 +423,7 @@ mod tests {
         };
         threads.wake(Nanos(810), Cpu(0), &written);
         for (tid, by, woken) in [(2, 3, 900), (1, 2, 1_000)] {
-            let wake = Wake {
-                task: task(tid),
-                woken: Nanos(woken),
-                waker: task(by),
-                left: Some(Nanos(100)),
-                sleep: SleepCall::Lock,
-                ..Wake::default()
-            };
-            threads.wake(Nanos(woken + 10), Cpu(1), &wake);
+            threads.wake(Nanos(woken + 10), Cpu(1), &let_go(by, tid, woken));
         }
         let rested = threads.rested(Tid(1), Nanos(100), Nanos(1_010)).unwrap();
         // Each of the two others waited 10 ns for a CPU.
