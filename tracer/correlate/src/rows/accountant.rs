@@ -78,3 +78,36 @@ impl Rows {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_events::{Nanos, Saturate};
+
+    /// Figures of so many messages.
+    fn figures(messages: u64) -> Row {
+        let mut row = Row::empty();
+        for _ in 0..messages {
+            row.counts.matched.grow(1);
+            row.evidence.delivery(&nothing(), Nanos(1_000));
+        }
+        row
+    }
+
+    #[test]
+    fn rows_that_have_become_one_keep_the_figures_of_both() {
+        let [first, second, other] = [0, 1, 2].map(GroupId);
+        let mut rows = Rows::of_nobody(3);
+        rows.join(second, first);
+        let mut accountant = Accountant::default();
+        for (group, messages) in [(first, 3), (second, 4), (other, 5)] {
+            accountant.rows.insert(group, figures(messages));
+        }
+        rows.adopt(accountant);
+        for (group, messages) in [(first, 7), (other, 5)] {
+            let row = rows.get(group).unwrap();
+            let spent = row.evidence.time_spent().messages;
+            assert_eq!((row.counts.matched, spent), (messages, messages));
+        }
+    }
+}

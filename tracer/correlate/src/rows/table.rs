@@ -88,6 +88,12 @@ impl Rows {
         Rows { labels, ..Rows::default() }
     }
 
+    /// This many rows that nobody has named.
+    #[cfg(test)]
+    pub(super) fn of_nobody(count: usize) -> Rows {
+        Rows { all: std::iter::repeat_with(Row::empty).take(count).collect(), ..Rows::default() }
+    }
+
     pub fn add_label(&mut self, label: Label) {
         self.labels.push(label);
     }
