@@ -29,11 +29,13 @@
 //! | `retime` | another host's times by the first one's clock |
 //! | `renumber` | another host's numbers as none of the first one's are |
 //! | `twice` | one file that has the captures of both ends |
+//! | [`live`] | clocks of several hosts while packets pass between them |
 
 pub mod clocks;
 mod common;
 mod first;
 mod hull;
+pub mod live;
 pub mod merge;
 mod own;
 pub mod places;

@@ -1,0 +1,47 @@
+//! Facts about one host's clock.
+
+use wirelap_events::Nanos;
+
+/// Kind of evidence that a clock's difference is from, and the number of samples of it. Of a path over several hosts, that of
+/// its weakest part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClockSource {
+    /// Packets that both hosts saw.
+    Packets(usize),
+    /// Questions over the control stream.
+    Ping(usize),
+    /// Statements of the hosts' kernels.
+    Stated(usize),
+}
+
+/// Knowledge about a host's clock, as of the last refresh.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum HostClockState {
+    /// Nothing leads from the reference clock to this one.
+    #[default]
+    Unknown,
+    /// Its difference from the reference clock.
+    Known {
+        /// The host's clock less the reference clock, in nanoseconds, at the last refresh.
+        offset_ns: i64,
+        /// By how much faster the host's clock runs, in millionths.
+        drift_ppm: f64,
+        /// Largest error of `drift_ppm`.
+        drift_within_ppm: f64,
+        /// Largest error of the offset if the fastest packets take equally long in both directions.
+        within: Nanos,
+        /// Largest error of the offset, until the next refresh.
+        at_most: Nanos,
+        /// The hosts whose clocks are in between, from the reference on.
+        through: Vec<usize>,
+        /// The evidence.
+        from: ClockSource,
+    },
+    /// The clock was set, and nothing is known of it since.
+    Stepped {
+        /// Time of the first packet that shows it, by the reference clock.
+        at: Nanos,
+        /// By how much it was set forward, in nanoseconds.
+        by: i64,
+    },
+}
