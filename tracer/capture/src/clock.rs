@@ -15,6 +15,20 @@ pub fn now() -> Nanos {
     Nanos(own.saturating_sub_signed(ahead))
 }
 
+/// Largest error of the wall clock, as the kernel estimates it (adjtimex(2), `maxerror`); `None` while nothing disciplines the clock.
+#[allow(unsafe_code)]
+pub fn max_error() -> Option<Nanos> {
+    // SAFETY: all-zero is a valid `timex`, with which the call only reads (`modes` is 0); it writes into this value alone.
+    let (state, clock) = unsafe {
+        let mut clock: libc::timex = std::mem::zeroed();
+        (libc::adjtimex(&raw mut clock), clock)
+    };
+    let micros = u64::try_from(clock.maxerror).ok()?;
+    let is_disciplined =
+        state >= 0 && state != libc::TIME_ERROR && clock.status & libc::STA_UNSYNC == 0;
+    is_disciplined.then(|| Nanos(micros.saturating_mul(1_000)))
+}
+
 /// The difference from the monotonic clock to the wall clock in nanoseconds. The quickest of several readings is used, because
 /// this thread may lose the CPU between reading the two clocks.
 pub fn wall_offset() -> i64 {

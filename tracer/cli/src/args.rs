@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::agent::AgentArgs;
 use crate::analyze::AnalyzeArgs;
 use crate::compare::CompareArgs;
 use crate::doctor::DoctorArgs;
@@ -19,6 +20,7 @@ const EXAMPLES: &str = "\
 Examples:
   wirelap doctor                                   what can be observed on this machine
   sudo wirelap live                                watch the middlewares that are running here
+  sudo wirelap live --host robot --host pi@broker  and on other hosts, by ssh
   sudo wirelap run latency --on tcp,mqtt,zenoh-p2p,dds
   sudo wirelap run latency --on mqtt --broker mosquitto --rate 2000 --messages 100000 --json out.json
   sudo wirelap run throughput --on zenoh-p2p,dds --payload 64,1K,64K --duration 10s
@@ -61,6 +63,8 @@ pub enum Command {
     Analyze(AnalyzeArgs),
     /// Convert recordings and captures for other programs: a time line of messages for Perfetto
     Export(ExportArgs),
+    /// Observe this host for a wirelap on another one: `live --host` and `record --host` start it
+    Agent(AgentArgs),
     /// List the middlewares that can be run, their brokers and how to get them; or the scenarios
     List(ListArgs),
     /// Print completions for a shell

@@ -5,6 +5,7 @@
 //! | `args` | the command line |
 //! | `common`, `quantity` | arguments that several commands have in common |
 //! | `doctor`, `list`, `run`, `live`, `record`, `analyze`, `export`, `explain`, `compare`, `report` | the commands, each with its arguments |
+//! | `agent`, `agents` | the command of an observed host, and the options that start it there |
 //! | `manual` | manual pages, for packages |
 //! | `json` | the option `--json` |
 //! | `parquet` | the option `--parquet` |
@@ -15,6 +16,8 @@
 // `print!` panics when stdout cannot be written and blocks when nobody reads; `wirelap_process::output` does neither.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod agent;
+mod agents;
 mod analyze;
 mod args;
 mod clients;
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
 fn run_command(command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Doctor(args) => doctor::run(args),
+        Command::Agent(args) => agent::run(args),
         Command::Live(args) => live::run(args),
         Command::Run(args) => run::run(args),
         Command::Explain(args) => explain::run(args),

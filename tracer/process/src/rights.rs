@@ -107,6 +107,13 @@ pub fn confine_reader() {
     let _ = forbid_changes();
 }
 
+/// Gives up what wirelap does not need to show what other processes observe: all capabilities, and the right to change or to
+/// execute files.
+pub fn confine_collector() {
+    confine(CapabilitySet::empty());
+    let _ = forbid_changes();
+}
+
 fn forbid_changes() -> Result<(), RulesetError> {
     let changes: BitFlags<AccessFs> = AccessFs::from_write(ABI::V3) | AccessFs::Execute;
     let rules = Ruleset::default().handle_access(changes)?.create()?;

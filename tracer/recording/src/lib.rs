@@ -48,7 +48,7 @@ pub use read::{
     BlockOrEntry, Disorder, FileCounts, LivePacket, NotACapture, Problem, Problems, Recording,
     open, open_heads, open_through, uncompressed,
 };
-pub use record::{Entry, Note};
+pub use record::{Entry, Note, RecordBlock, RecordBuffer};
 pub use write::{
     DeviceName, Encoder, EncoderSettings, EventChoice, Excerpt, FileRecorder, KeepLimits,
     KeptEvents, KeptPart, KeptParts, PendingLimits, Rotation, ShownSightings, Store, TooLarge,

@@ -1,5 +1,6 @@
 //! Facts in the notes of a recording that the correlator must know.
 
+use crate::place_notes::{self, PlaceNotes};
 use serde_json::Value;
 use wirelap_correlate::{CgroupRead, ContainerNames, Correlator, Label};
 use wirelap_events::{Comm, NetNs, Pid};
@@ -30,6 +31,19 @@ impl NotedFact {
             _ => return None,
         };
         read(&serde_json::from_str(note.text).ok()?)
+    }
+
+    /// Writes the fact into a recording, and into what is kept.
+    pub fn write(&self, notes: &mut PlaceNotes<'_>) {
+        match self {
+            NotedFact::Process(pid, read, names) => {
+                place_notes::note_process(notes, (*pid, read, names), 0)
+            }
+            NotedFact::Name(pid, comm) => place_notes::note_name(notes, *pid, *comm, 0),
+            NotedFact::OwnNamespace(own) => place_notes::note_own_namespace(notes, *own),
+            // A label comes from the user of this session, who has written it already.
+            NotedFact::Label(_) => {}
+        }
     }
 
     /// Tells the correlator.

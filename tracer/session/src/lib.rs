@@ -6,6 +6,7 @@
 //! | [`preflight()`] | the check that probes can be attached |
 //! | [`SessionSettings`] | what is traced and how |
 //! | [`Tracer`] | a running session |
+//! | [`run_agent`] | the agent of a host, for a session elsewhere |
 //! | [`Commands`] | commands to a running session |
 //! | `observer` | where events come from: the probes, or packets alone |
 //! | `thread` | its thread: events in, deliveries and snapshots out |
@@ -23,6 +24,7 @@
 // `print!` panics when stdout cannot be written and blocks when nobody reads; `wirelap_process::output` does neither.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod agent;
 pub mod annotate;
 mod budget;
 mod commands;
@@ -51,6 +53,7 @@ mod unix;
 mod waits;
 mod windows;
 
+pub use agent::{AgentSettings, run_agent};
 pub use budget::Budget;
 pub use commands::Commands;
 pub use preflight::{preflight, preflight_of, ring_bytes};

@@ -1,21 +1,24 @@
-//! Source of the events of a session: the probes, or packets alone.
+//! Source of the events of a session: the probes, packets alone, or the agents of several hosts.
 
 use crate::preflight::needs_root;
 use crate::settings::SessionView;
 use rustix::thread::CapabilitySet;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use wirelap_capture::packets::{LeftOut, PacketCapture, PacketConfig, PacketError};
 use wirelap_capture::{
-    AttachError, Capture, CaptureConfig, CaptureError, ChosenHook, ProbeCounters,
+    AttachError, Capture, CaptureConfig, CaptureError, ChosenHook, MAX_BATCH, ProbeCounters,
 };
 use wirelap_correlate::{Snapshot, SnapshotNote};
-use wirelap_events::{Event, Nanos};
+use wirelap_events::{Event, HostState, Nanos, Probe, Total};
+use wirelap_hosts::MergedHosts;
 use wirelap_process::Failure;
 
 /// Source of events.
 pub enum Observer {
     Probes(Box<Capture>),
     Packets(Box<PacketCapture>),
+    Hosts(Box<MergedHosts>),
 }
 
 impl Observer {
@@ -55,14 +58,34 @@ impl Observer {
         match self {
             Observer::Probes(capture) => capture.poll(timeout, sink),
             Observer::Packets(packets) => packets.poll(timeout, sink),
+            Observer::Hosts(hosts) => Ok(hosts.poll(timeout, sink)),
         }
     }
 
-    /// Longest time that an event is there before [`Observer::poll`] shows it.
-    pub fn lag(&self) -> Nanos {
+    /// Time up to which all events were taken, after a call of [`Observer::poll`] that began at `before`, gave `count` events, and was
+    /// last given that of the time `last`.
+    pub fn taken_until(&self, before: Nanos, count: usize, last: Nanos) -> Nanos {
         match self {
-            Observer::Probes(_) => Nanos(0),
-            Observer::Packets(packets) => packets.lag(),
+            Observer::Hosts(hosts) => hosts.until(),
+            // A ring buffer that is empty now had all events from before the call. Otherwise the last event is the limit.
+            _ if count >= MAX_BATCH => last.min(before),
+            Observer::Probes(_) => before,
+            Observer::Packets(packets) => before - packets.lag(),
+        }
+    }
+
+    /// The agents of several hosts, if events come from these.
+    pub fn hosts(&self) -> Option<&MergedHosts> {
+        match self {
+            Observer::Hosts(hosts) => Some(hosts),
+            Observer::Probes(_) | Observer::Packets(_) => None,
+        }
+    }
+
+    pub fn hosts_mut(&mut self) -> Option<&mut MergedHosts> {
+        match self {
+            Observer::Hosts(hosts) => Some(hosts),
+            Observer::Probes(_) | Observer::Packets(_) => None,
         }
     }
 
@@ -70,6 +93,8 @@ impl Observer {
         match self {
             Observer::Probes(capture) => capture.add_port(port),
             Observer::Packets(packets) => packets.add_port(port),
+            // Agents observe what they were started to.
+            Observer::Hosts(_) => Ok(()),
         }
     }
 
@@ -77,14 +102,14 @@ impl Observer {
     pub fn probes(&self) -> Option<&Capture> {
         match self {
             Observer::Probes(capture) => Some(capture),
-            Observer::Packets(_) => None,
+            Observer::Packets(_) | Observer::Hosts(_) => None,
         }
     }
 
     pub fn probes_mut(&mut self) -> Option<&mut Capture> {
         match self {
             Observer::Probes(capture) => Some(capture),
-            Observer::Packets(_) => None,
+            Observer::Packets(_) | Observer::Hosts(_) => None,
         }
     }
 
@@ -96,6 +121,7 @@ impl Observer {
         match self {
             Observer::Probes(capture) => capture.counters(),
             Observer::Packets(packets) => packets.counters(),
+            Observer::Hosts(hosts) => Probe::ALL.map(|probe| counted(hosts, probe)).into(),
         }
     }
 
@@ -108,6 +134,7 @@ impl Observer {
         match self {
             Observer::Probes(capture) => capture.hooks().to_vec(),
             Observer::Packets(packets) => packets.hooks(),
+            Observer::Hosts(_) => Vec::new(),
         }
     }
 
@@ -121,6 +148,25 @@ impl Observer {
             let LeftOut { fragments, cut } = packets.left_out();
             snapshot.notes.insert(0, SnapshotNote::PacketsOnly { fragments, cut });
         }
+    }
+}
+
+/// What a probe of all hosts has lost, and what the merge has left out of their events: packets for all of these, because of which
+/// probe they were is not known.
+fn counted(hosts: &MergedHosts, probe: Probe) -> ProbeCounters {
+    let of = |counts: fn(&HostState) -> &BTreeMap<String, u64>| -> u64 {
+        hosts.states().filter_map(|state| counts(state).get(probe.name())).copied().total()
+    };
+    let left_out = hosts.states().map(|state| state.late.saturating_add(state.unreadable)).total();
+    let lost =
+        of(|state| &state.missing).saturating_add(if probe == Probe::Rx { left_out } else { 0 });
+    ProbeCounters {
+        probe,
+        emitted: 0,
+        filtered: of(|state| &state.filtered),
+        lost,
+        skipped: 0,
+        muted: 0,
     }
 }
 

@@ -11,6 +11,15 @@ pub struct PlaceNotes<'a> {
     pub kept: Option<&'a mut KeptEvents>,
 }
 
+/// Subject of the note of what a process runs in.
+pub const PROCESS: &str = "process";
+
+/// Subject of the note of what a process is called.
+pub const NAME: &str = "name";
+
+/// Subject of the note of the network namespace that wirelap is in.
+pub const NAMESPACE: &str = "namespace";
+
 /// The most processes whose notes each file of a recording repeats; those of others are in one file.
 const REPEATED_PROCESSES: usize = 1_024;
 
@@ -20,6 +29,11 @@ pub fn note_process(
     (pid, read, names): (Pid, &CgroupRead, &ContainerNames),
     number: usize,
 ) {
+    note_place(notes, PROCESS, &process_text(pid, read, names), number <= REPEATED_PROCESSES);
+}
+
+/// The text of the note of what a process runs in.
+pub fn process_text(pid: Pid, read: &CgroupRead, names: &ContainerNames) -> String {
     let cgroup = match read {
         CgroupRead::Text(text) => Some(text),
         CgroupRead::Ended | CgroupRead::Refused => None,
@@ -34,18 +48,22 @@ pub fn note_process(
         "pid": pid.0, "cgroup": cgroup, "why": why, "name": container, "pod": pod, "namespace": namespace,
         "network": network,
     });
-    note_place(notes, "process", &text.to_string(), number <= REPEATED_PROCESSES);
+    text.to_string()
 }
 
 /// Writes the note of what a process is called, the `number`th of such notes.
 pub fn note_name(notes: &mut PlaceNotes<'_>, pid: Pid, comm: Comm, number: usize) {
-    let text = json!({ "pid": pid.0, "name": comm.as_str() });
-    note_place(notes, "name", &text.to_string(), number <= REPEATED_PROCESSES);
+    note_place(notes, NAME, &name_text(pid, comm), number <= REPEATED_PROCESSES);
+}
+
+/// The text of the note of what a process is called.
+pub fn name_text(pid: Pid, comm: Comm) -> String {
+    json!({ "pid": pid.0, "name": comm.as_str() }).to_string()
 }
 
 /// Writes the note of the network namespace that wirelap is in.
 pub fn note_own_namespace(notes: &mut PlaceNotes<'_>, own: NetNs) {
-    note_place(notes, "namespace", &own.0.to_string(), true);
+    note_place(notes, NAMESPACE, &own.0.to_string(), true);
 }
 
 fn note_place(notes: &mut PlaceNotes<'_>, subject: &str, text: &str, is_repeated: bool) {

@@ -45,8 +45,13 @@ pub struct PlaceReader {
 }
 
 impl PlaceReader {
-    /// Reads those processes that have come into view.
-    pub fn meet(&mut self, correlator: &mut Correlator, notes: &mut PlaceNotes<'_>) {
+    /// Reads those processes that have come into view. Those of other hosts are handed to `elsewhere`.
+    pub fn meet(
+        &mut self,
+        correlator: &mut Correlator,
+        notes: &mut PlaceNotes<'_>,
+        mut elsewhere: impl FnMut(Pid),
+    ) {
         if self.read.is_none() {
             self.read = Some(Instant::now());
             if let Some(own) = own_namespace() {
@@ -61,6 +66,10 @@ impl PlaceReader {
             correlator.name_namespaces(names.map(|(&netns, name)| (netns, name.clone())));
         }
         for (pid, netns) in newcomers {
+            if pid.host() != 1 {
+                elsewhere(pid);
+                continue;
+            }
             if correlator.process_name(pid).is_none()
                 && let Some(name) = comm(pid)
             {
@@ -84,9 +93,27 @@ impl PlaceReader {
             return;
         }
         self.read = Some(Instant::now());
-        for pid in pids.take(READ_AGAIN) {
+        for pid in pids.filter(|pid| pid.host() == 1).take(READ_AGAIN) {
             self.locate(pid, None, correlator, notes);
         }
+    }
+
+    /// What a process of this host runs in.
+    fn describe(&mut self, pid: Pid, network: Option<String>) -> (CgroupRead, ContainerNames) {
+        let read = cgroup(pid);
+        let names = match &read {
+            CgroupRead::Text(text) => container_names::of(text, &mut self.names),
+            CgroupRead::Ended | CgroupRead::Refused => ContainerNames::default(),
+        };
+        (read, ContainerNames { network, ..names })
+    }
+
+    /// What a process of this host runs in, with the name of its network namespace.
+    pub fn describe_anew(&mut self, pid: Pid) -> (CgroupRead, ContainerNames) {
+        self.namespaces.refresh(Path::new(NAMED_NAMESPACES));
+        let netns = namespace_of(&pid.0.to_string());
+        let network = netns.and_then(|netns| self.namespaces.names.get(&netns).cloned());
+        self.describe(pid, network)
     }
 
     fn locate(
@@ -96,12 +123,7 @@ impl PlaceReader {
         correlator: &mut Correlator,
         notes: &mut PlaceNotes<'_>,
     ) {
-        let read = cgroup(pid);
-        let names = match &read {
-            CgroupRead::Text(text) => container_names::of(text, &mut self.names),
-            CgroupRead::Ended | CgroupRead::Refused => ContainerNames::default(),
-        };
-        let names = ContainerNames { network, ..names };
+        let (read, names) = self.describe(pid, network);
         if correlator.locate(pid, &read, &names) {
             self.repeated = self.repeated.saturating_add(1);
             place_notes::note_process(notes, (pid, &read, &names), self.repeated);
@@ -164,8 +186,13 @@ fn has_ended(pid: Pid) -> bool {
 }
 
 /// The network namespace that wirelap is in.
-fn own_namespace() -> Option<NetNs> {
-    let inode = fs::metadata("/proc/self/ns/net").ok()?.ino();
+pub fn own_namespace() -> Option<NetNs> {
+    namespace_of("self")
+}
+
+/// The network namespace of a process, by its name in /proc.
+fn namespace_of(process: &str) -> Option<NetNs> {
+    let inode = fs::metadata(format!("/proc/{process}/ns/net")).ok()?.ino();
     u32::try_from(inode).ok().map(NetNs)
 }
 

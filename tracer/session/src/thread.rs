@@ -10,7 +10,7 @@ use crate::commands::SessionCommand;
 use crate::keeper::BudgetKeeper;
 use crate::machine;
 use crate::meter::Meter;
-use crate::notes;
+use crate::notes::{self, NotedFact};
 use crate::observer::Observer;
 use crate::own_cpus::OwnCpus;
 use crate::place_notes::PlaceNotes;
@@ -28,7 +28,8 @@ use wirelap_correlate::{
     Correlator, DeliverySink, Evidence, Group, ProbeEvents, ProbeLoss, Snapshot, TracerCost,
 };
 use wirelap_events::{Body, Cpu, Event, Nanos, Pid, Total};
-use wirelap_recording::{FileRecorder, KeptEvents};
+use wirelap_hosts::MergedHosts;
+use wirelap_recording::{FileRecorder, KeptEvents, Note};
 
 /// The longest wait for events before commands are handled.
 const WAIT: Duration = Duration::from_millis(10);
@@ -157,6 +158,10 @@ impl<S: DeliverySink> SessionThread<S> {
     fn read_thread_states(&mut self) {
         let at = machine::now();
         for pid in self.correlator.holding(at) {
+            if let Some(hosts) = self.capture.hosts() {
+                hosts.ask_states(pid);
+                continue;
+            }
             for state in machine::thread_states(pid) {
                 let event = Event { at, cpu: Cpu(0), body: Body::State(state) };
                 if let Some(kept) = &mut self.kept {
@@ -244,8 +249,7 @@ impl<S: DeliverySink> SessionThread<S> {
         if let Some(keeper) = &mut self.budget.keeper {
             keeper.took(count);
         }
-        // A ring buffer that is empty now had all events from before the call. Otherwise the last event is the limit.
-        let until = if is_empty { before - self.capture.lag() } else { last.min(before) };
+        let until = self.capture.taken_until(before, count, last);
         if let Some(urgency) = &self.urgency {
             // Nothing is missed by waking up late between windows.
             urgency.read(if is_empty && self.is_at_rest() { Nanos(u64::MAX) } else { until });
@@ -286,7 +290,18 @@ impl<S: DeliverySink> SessionThread<S> {
         }
         self.complete(Some(until));
         let mut notes = PlaceNotes { recorder: self.recorder.as_mut(), kept: self.kept.as_mut() };
-        self.places.meet(&mut self.correlator, &mut notes);
+        let hosts = self.capture.hosts();
+        let elsewhere = |pid| hosts.iter().for_each(|hosts| hosts.ask_place(pid));
+        self.places.meet(&mut self.correlator, &mut notes, elsewhere);
+        if let Some(hosts) = self.capture.hosts_mut() {
+            for (number, (subject, text)) in hosts.notes() {
+                let fact = NotedFact::read(Note { subject: &subject, text: &text });
+                if let Some(fact) = fact.map(|fact| fact.on_host(number)) {
+                    fact.write(&mut notes);
+                    fact.tell(&mut self.correlator);
+                }
+            }
+        }
     }
 
     /// Completes the deliveries up to a time, or all of them.
@@ -311,6 +326,8 @@ impl<S: DeliverySink> SessionThread<S> {
         self.count_probes(&mut snapshot);
         self.capture.note_view(&mut snapshot);
         snapshot.unknown.muted_sockets = self.capture.probes().map_or(0, |p| p.muted() as u64);
+        snapshot.hosts =
+            self.capture.hosts().into_iter().flat_map(MergedHosts::states).cloned().collect();
         snapshot.trust.tracer = self.own_cost();
         snapshot.trust.budget = self.budget.keeper.as_ref().map(BudgetKeeper::shown);
         let mut meters = std::mem::take(&mut self.usage.programs);
@@ -319,6 +336,15 @@ impl<S: DeliverySink> SessionThread<S> {
         }
         for process in snapshot.groups.iter_mut().flat_map(|group| &mut group.processes) {
             process.unix = self.unix.of(process.pid.0).cloned();
+            if let Some(hosts) = self.capture.hosts().filter(|_| process.pid.host() != 1) {
+                if let Some(used) = hosts.usage(process.pid) {
+                    process.cpu_share = Some(used.cpu_share);
+                    process.major_faults = Some(used.major_faults);
+                    process.rss_bytes = Some(used.rss_bytes);
+                    process.ended = used.ended;
+                }
+                continue;
+            }
             let Some(meter) = meter_of(&mut meters, process.pid.0) else {
                 process.ended = true;
                 continue;

@@ -18,9 +18,13 @@ use std::thread::{self, JoinHandle};
 use wirelap_capture::{ChosenHook, Urgency, packets};
 use wirelap_correlate::{Correlator, DeliverySink, Snapshot, UnobservedHost};
 use wirelap_events::Nanos;
+use wirelap_hosts::MergedHosts;
 use wirelap_process::{Failure, remedy, rights};
 use wirelap_recording::FileRecorder;
 use wirelap_report::Hook;
+
+/// After a message was read, slower layers of several hosts get this long: their events are in one order, as far as their clocks are known.
+const HOSTS_HOLD: Nanos = Nanos::from_millis(250);
 
 /// A running session. Dropping it ends the thread and detaches the probes.
 pub struct Tracer<S> {
@@ -48,6 +52,29 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             // An empty recording is removed: otherwise the next attempt could not use its name.
             recorder.take().into_iter().for_each(FileRecorder::discard);
         })?;
+        Tracer::begin(settings, capture, instead, sink, recorder)
+    }
+
+    /// Starts the thread on the events of several hosts' agents. Deliveries go to the sink, and all events to the recorder if there is one.
+    ///
+    /// # Errors
+    /// The thread cannot be started; the failure names the remedy.
+    pub fn start_on_hosts(
+        settings: &SessionSettings,
+        hosts: MergedHosts,
+        sink: S,
+        recorder: Option<FileRecorder>,
+    ) -> Result<Tracer<S>, Failure> {
+        Tracer::begin(settings, Observer::Hosts(Box::new(hosts)), None, sink, recorder)
+    }
+
+    fn begin(
+        settings: &SessionSettings,
+        capture: Observer,
+        instead: Option<String>,
+        sink: S,
+        mut recorder: Option<FileRecorder>,
+    ) -> Result<Tracer<S>, Failure> {
         let packets_only = capture.is_packets();
         let kept = settings.keep.map(|keep| notes::kept(keep, &settings.decode, packets_only));
         if packets_only && let Some(recorder) = &mut recorder {
@@ -55,16 +82,19 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         }
         let hooks = capture.hooks();
         let needed = capture.rights_still_needed(settings.alternates);
+        let (several, usual) = (capture.hosts().is_some(), wirelap_correlate::Config::default());
         let config = wirelap_correlate::Config {
             decode: settings.decode.clone(),
             breakdown: settings.breakdown.clone(),
-            listening: listening::ports(),
+            // Agents tell what programs of their hosts listen on.
+            listening: if several { Vec::new() } else { listening::ports() },
             packets_only,
             hosts: own_host(packets_only),
             topics: recorder.is_some() || sink.takes_topics(),
             wall: Some(wall_offset()),
             detail: settings.capture.detail,
-            ..wirelap_correlate::Config::default()
+            hold: if several { HOSTS_HOLD } else { usual.hold },
+            ..usual
         };
         let latest = Arc::new(Mutex::new(Arc::new(Snapshot::default())));
         let (commands, receiver) = Commands::channel();

@@ -1,5 +1,6 @@
 //! The arguments of `wirelap live`.
 
+use crate::agents::HostArgs;
 use crate::common::{BreakdownArgs, FilterArgs, PacketArgs, SamplingArgs, TracedWorkloadArgs};
 use crate::quantity;
 use clap::{Args, ValueEnum};
@@ -18,6 +19,7 @@ Examples:
   sudo wirelap live                                  the programs that run on this machine
   sudo wirelap live --on mqtt,nats --rate 500        and wirelap's own workloads beside them
   sudo wirelap live --budget 1%                      all day: at most 1 % of a core, and of the programs' time
+  sudo wirelap live --host robot --host pi@broker    also what happens on other hosts, by ssh
   wirelap live --packets-only                        packets alone: needs only CAP_NET_RAW, and no BTF
   wirelap live --replay trace.pcapng                 a recording or capture, without root
   wirelap live --replay client.pcap server.pcap      both ends, captured on two hosts
@@ -39,7 +41,7 @@ pub struct LiveArgs {
         conflicts_with_all = [
             "on", "rate", "payload", "ports", "pids", "cgroup", "duration", "json", "explain", "pcapng", "snap", "ring_size",
             "broker", "set", "qos", "transport", "reliability", "nodelay", "port", "domain", "pin", "keep", "keep_size", "detail",
-            "packets_only", "device", "btf", "budget", "sample", "mute",
+            "packets_only", "device", "btf", "budget", "sample", "mute", "hosts", "via", "not_here",
         ]
     )]
     pub replay: Vec<PathBuf>,
@@ -96,6 +98,10 @@ pub struct LiveArgs {
         conflicts_with = "packets_only"
     )]
     pub detail: DetailArg,
+
+    /// Other hosts.
+    #[command(flatten, next_help_heading = "Other hosts")]
+    pub agents: HostArgs,
 
     /// How much of the time is traced.
     #[command(flatten)]
@@ -184,7 +190,9 @@ impl LiveArgs {
     /// Why nothing can be muted; `None` if it can. A recording has all that was asked for, and what is read from TLS may show a message at
     /// any time. Without packets, the bytes of muted connections would not be counted, and packets alone are captured of all.
     pub fn mutes_nothing(&self) -> Option<&'static str> {
-        if !self.replay.is_empty() {
+        if self.agents.are_given() {
+            Some("no row can be muted with --host and --via")
+        } else if !self.replay.is_empty() {
             Some("a row of a recording or capture cannot be muted")
         } else if self.pcapng.is_some() {
             Some("no row can be muted with --pcapng, which records everything")

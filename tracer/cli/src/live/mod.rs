@@ -11,12 +11,12 @@ mod source;
 mod trials;
 mod watch;
 
-pub use args::LiveArgs;
+pub use args::{DetailArg, LiveArgs};
 pub use files::time;
 
+use crate::agents::Agents;
 use crate::common::{PacketArgs, say_what_rights_lack};
 use crate::json::Json;
-use args::DetailArg;
 use experiments::{Bench, Workloads};
 use files::ScreenFiles;
 use memory::ScreenMemory;
@@ -66,18 +66,23 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::Usage(format!("--mute: {why}")));
     }
     let steward = steward(args)?;
+    let agents = agents(args, steward.as_ref())?;
     let outputs = Outputs::new(args.traced.force, steward.clone());
     let json = Json::open(args.json.as_deref(), &outputs)?;
     args.pcapng.as_deref().map_or(Ok(()), |path| outputs.allow(path, false))?;
     let view = args.view();
-    preflight_of(&view)?;
+    if agents.is_none() {
+        preflight_of(&view)?;
+    }
     let installation = installation(args, steward.as_ref())?;
     let (trials, skipped) = trials::of_options(args, installation.as_ref().ok())?;
     let files = args.shows_screen().then(|| ScreenFiles::of(args, &outputs)).transpose()?;
     let memory = ScreenMemory::of(args, &outputs);
     outputs.seal()?;
     let run_time = args.sampling.run_time();
-    if args.filter.tls {
+    if agents.is_some() {
+        rights::confine_collector();
+    } else if args.filter.tls {
         rights::confine_tls_tracer();
     } else {
         PacketArgs::confine(&view);
@@ -87,7 +92,10 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let recorder = recorder(args, &outputs, &environment)?;
     let (collector, updates) = DeliveryCollector::new(UPDATES);
     let settings = SessionSettings { run_time, ..settings(args, installation.is_ok()) };
-    let tracer = Tracer::start(&settings, collector, recorder)?;
+    let tracer = match &agents {
+        Some(agents) => Tracer::start_on_hosts(&settings, agents.start()?, collector, recorder)?,
+        None => Tracer::start(&settings, collector, recorder)?,
+    };
     drop(settings);
     if let Some(instead) = tracer.instead() {
         output::say(&format!("{instead}\n"));
@@ -109,7 +117,9 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         let workloads = RefCell::new(Workloads::new(scope, &bench));
         let started = workloads.borrow_mut().start_all(trials);
         let stopped = started.and_then(|()| {
-            tracer.commands().begin(args.traced_time());
+            if agents.is_none() {
+                tracer.commands().begin(args.traced_time());
+            }
             let setup = probe_setup(tracer.chosen(), ring_bytes(args.traced.tracer.ring_size));
             // Without a receiver, the collector gathers nothing.
             let updates = args.shows_screen().then_some(updates);
@@ -157,6 +167,28 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     Failure::all(failures.into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
+/// The agents of other hosts, if there are any.
+///
+/// # Errors
+/// The options contradict each other.
+fn agents(args: &LiveArgs, steward: Option<&Arc<Steward>>) -> Result<Option<Agents>, Failure> {
+    let Some(steward) = steward.filter(|_| args.agents.are_given()) else { return Ok(None) };
+    let refused = [
+        (!args.on.is_empty(), "--on starts workloads on this host"),
+        (args.packets.packets_only, "--packets-only captures on this host"),
+        (args.sampling.budget.is_some(), "--budget regulates the probes of this host"),
+        (args.sampling.sample.is_some(), "--sample opens windows on this host"),
+        (!args.mute.is_empty(), "--mute mutes sockets of this host"),
+    ];
+    if let Some((_, why)) = refused.into_iter().find(|(is_given, _)| *is_given) {
+        return Err(Failure::Usage(format!(
+            "{why} alone: it cannot be used with --host and --via"
+        )));
+    }
+    let agents = &args.agents;
+    agents.prepare(Arc::clone(steward), &args.filter, args.detail, &args.traced.tracer).map(Some)
+}
+
 /// The workloads' program. `Err` is the sentence why the screen cannot start workloads.
 ///
 /// # Errors
@@ -174,6 +206,9 @@ fn installation(
         Some(steward) if may_experiment(args) => {
             Ok(open(steward).map_err(|failure| failure.to_string()))
         }
+        _ if args.agents.are_given() => {
+            Ok(Err("no workloads can be started while other hosts are observed".into()))
+        }
         _ if args.watch_only => Ok(Err("no workloads can be started, because wirelap was started with --watch-only".into())),
         _ => Ok(Err("no workloads can be started: wirelap-workload is not installed beside wirelap, and $WIRELAP_WORKLOAD does not name \
                      it"
@@ -183,7 +218,7 @@ fn installation(
 
 /// True if the screen may start workloads.
 fn may_experiment(args: &LiveArgs) -> bool {
-    args.shows_screen() && !args.watch_only && steward::is_installed()
+    args.shows_screen() && !args.watch_only && !args.agents.are_given() && steward::is_installed()
 }
 
 /// Starts the steward if something needs rights later: starting workloads, or naming files.
@@ -191,6 +226,9 @@ fn steward(args: &LiveArgs) -> Result<Option<Arc<Steward>>, Failure> {
     let is_file = |path: &PathBuf| path != Path::new("-");
     let from_screen = args.shows_screen() && !args.watch_only;
     let writes = args.json.iter().chain(&args.pcapng).any(is_file) || from_screen;
+    if args.agents.are_given() {
+        return Steward::start(StewardRole::Hosts).map(Some);
+    }
     let role = match (!args.on.is_empty() || may_experiment(args), writes) {
         (true, _) => StewardRole::Workloads,
         (false, true) => StewardRole::Outputs,

@@ -4,7 +4,7 @@ pub use super::notes::{GroupNote, Muted, SnapshotNote};
 pub use crate::containers::{Container, ContainerKind, NetworkNamespace, Place, Pod};
 pub use crate::rows::Counts;
 use std::net::SocketAddr;
-use wirelap_events::{EventLosses, GroupId, Nanos, Pid, Probe, Total, TraceDetail};
+use wirelap_events::{EventLosses, GroupId, HostState, Nanos, Pid, Probe, Total, TraceDetail};
 pub use wirelap_figures::{Breakdown, BreakdownRow, Dimension, MutedExtent, RowFigure};
 pub use wirelap_figures::{
     HISTORY_SECONDS, HistoryPoint, PartialFigures, PartialView, Rate, RateSums, SegmentStat,
@@ -47,6 +47,8 @@ pub struct Snapshot {
     pub unknown: Unknown,
     /// The nodes of ROS 2.
     pub ros: Ros,
+    /// The hosts that are observed, if that is done by agents.
+    pub hosts: Vec<HostState>,
 }
 
 /// One row of the comparison. It has a field for each part of a row that is shown, which the screen, the JSON and the page name alike.

@@ -15,7 +15,7 @@ use wirelap_contract::{Done, ReadyLine, Role, Spec};
 use wirelap_process::Failure;
 use wirelap_process::remedy;
 use wirelap_process::rights;
-use wirelap_process::steward::{StartedWorkload, Steward};
+use wirelap_process::steward::{StartedProcess, Steward};
 
 /// Number of the last lines of stderr that are kept.
 const STDERR_LINES: usize = 8;
@@ -75,7 +75,7 @@ impl WorkloadProcess {
         statements: Sender<(usize, Statement)>,
     ) -> Result<WorkloadProcess, Failure> {
         let failed = |error| not_started(&title, &installation.program, &error);
-        let StartedWorkload { pid, files } =
+        let StartedProcess { pid, files } =
             installation.start(spec.to_args(), truth).map_err(failed)?;
         let mut files = files.into_iter();
         let mut next = || {

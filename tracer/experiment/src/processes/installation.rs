@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use wirelap_process::Failure;
 use wirelap_process::remedy;
-use wirelap_process::steward::{StartedWorkload, Steward};
+use wirelap_process::steward::{StartedProcess, Steward};
 
 /// The workloads' program, which the steward starts.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl WorkloadInstallation {
     ///
     /// # Errors
     /// The program cannot be executed.
-    pub fn start(&self, args: Vec<OsString>, truth: bool) -> io::Result<StartedWorkload> {
+    pub fn start(&self, args: Vec<OsString>, truth: bool) -> io::Result<StartedProcess> {
         self.steward.start_workload(args, truth)
     }
 
@@ -48,7 +48,7 @@ impl WorkloadInstallation {
     /// # Errors
     /// The program cannot be executed, or its output cannot be read.
     pub fn output_of(&self, word: &str) -> io::Result<Vec<u8>> {
-        let StartedWorkload { pid, files } = self.start(vec![word.into()], false)?;
+        let StartedProcess { pid, files } = self.start(vec![word.into()], false)?;
         let mut output = Vec::new();
         let mut files = files.into_iter().map(File::from);
         // The first file is its stdin, which is closed at once.

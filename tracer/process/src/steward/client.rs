@@ -1,7 +1,7 @@
 //! The side of wirelap that sends requests to the steward.
 
 use super::role::{STEWARD_ARGUMENT, StewardRole};
-use super::wire::{self, StewardReply, StewardRequest};
+use super::wire::{self, DeclaredCommand, StewardReply, StewardRequest};
 use crate::failure::Failure;
 use crate::files::Existing;
 use crate::remedy;
@@ -21,12 +21,12 @@ pub struct Steward {
     process: Mutex<Child>,
 }
 
-/// A workload that the steward has started.
+/// A process that the steward has started.
 #[derive(Debug)]
-pub struct StartedWorkload {
+pub struct StartedProcess {
     /// The process id.
     pub pid: u32,
-    /// The workload's stdin, stdout, stderr, a pidfd and, if asked for, its truth file.
+    /// Its stdin, stdout, stderr, a pidfd and, if asked for, its truth file.
     pub files: Vec<OwnedFd>,
 }
 
@@ -72,9 +72,28 @@ impl Steward {
     ///
     /// # Errors
     /// The program cannot be executed.
-    pub fn start_workload(&self, args: Vec<OsString>, truth: bool) -> io::Result<StartedWorkload> {
+    pub fn start_workload(&self, args: Vec<OsString>, truth: bool) -> io::Result<StartedProcess> {
         match self.ask(&StewardRequest::Start { args, truth }, &[])? {
-            (StewardReply::Started { pid }, files) => Ok(StartedWorkload { pid, files }),
+            (StewardReply::Started { pid }, files) => Ok(StartedProcess { pid, files }),
+            _ => Err(misunderstood()),
+        }
+    }
+
+    /// Makes the steward remember commands, which [`Steward::start_command`] starts by their place.
+    ///
+    /// # Errors
+    /// The steward has ended.
+    pub fn declare_commands(&self, commands: Vec<DeclaredCommand>) -> io::Result<()> {
+        self.ask(&StewardRequest::Declare { commands }, &[]).map(drop)
+    }
+
+    /// Starts the command at this place. Its process is ended and reaped as those of workloads are.
+    ///
+    /// # Errors
+    /// The program cannot be executed.
+    pub fn start_command(&self, index: usize) -> io::Result<StartedProcess> {
+        match self.ask(&StewardRequest::Connect { index }, &[])? {
+            (StewardReply::Started { pid }, files) => Ok(StartedProcess { pid, files }),
             _ => Err(misunderstood()),
         }
     }

@@ -1,7 +1,8 @@
 //! The steward: a small process that keeps the rights which wirelap itself gives up.
 //!
-//! wirelap parses data that anybody on the network can send, so it holds no rights while it does. Three things need rights
-//! later: starting workloads as another user, stopping them, and naming results in users' folders. A second process of the
+//! wirelap parses data that anybody on the network can send, so it holds no rights while it does. Four things need rights
+//! later: starting workloads as another user, stopping them, starting the commands that reach other hosts, and naming results in
+//! users' folders. A second process of the
 //! same program does them. It is started first and reads nothing but the requests that wirelap sends over a socket. It ends
 //! after wirelap, even if wirelap is killed, and then stops the workloads and removes their folder.
 
@@ -11,7 +12,8 @@ mod role;
 mod serve;
 mod wire;
 
-pub use client::{StartedWorkload, Steward};
+pub use client::{StartedProcess, Steward};
 pub use installation::is_installed;
 pub use role::StewardRole;
 pub use serve::serve_if_asked;
+pub use wire::DeclaredCommand;

@@ -13,6 +13,9 @@ pub enum StewardRole {
     Outputs,
     /// The steward creates and names output files, and runs workloads.
     Workloads,
+    /// The steward creates and names output files, and runs the commands that reach other hosts. It keeps all rights: those
+    /// commands are the user's own, and may need them (`nsenter`, `docker exec`).
+    Hosts,
 }
 
 impl StewardRole {
@@ -24,6 +27,7 @@ impl StewardRole {
         match self {
             StewardRole::Outputs => "outputs",
             StewardRole::Workloads => "workloads",
+            StewardRole::Hosts => "hosts",
         }
     }
 }

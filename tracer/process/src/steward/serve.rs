@@ -2,12 +2,13 @@
 
 use super::installation::Installation;
 use super::role::{STEWARD_ARGUMENT, StewardRole};
-use super::wire::{StewardReply, StewardRequest, receive, send};
+use super::wire::{DeclaredCommand, StewardReply, StewardRequest, receive, send};
 use crate::files::OutputNames;
 use crate::output;
 use crate::remedy;
 use crate::rights;
 use crate::signals::{self, Signals};
+use crate::user;
 use rustix::net::SocketType;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::collections::HashMap;
@@ -16,7 +17,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 
 /// Serves requests until wirelap has ended, and returns the exit status; `None` if this process is not a steward.
 pub fn serve_if_asked() -> Option<ExitCode> {
@@ -36,10 +37,11 @@ pub fn serve_if_asked() -> Option<ExitCode> {
         return Some(ExitCode::from(2));
     };
     let _ = rustix::thread::set_name(c"wirelap-steward");
-    rights::confine(match role {
-        StewardRole::Outputs => rights::OUTPUTS,
-        StewardRole::Workloads => rights::OUTPUTS | rights::WORKLOADS,
-    });
+    match role {
+        StewardRole::Outputs => rights::confine(rights::OUTPUTS),
+        StewardRole::Workloads => rights::confine(rights::OUTPUTS | rights::WORKLOADS),
+        StewardRole::Hosts => {}
+    }
     // A signal to all processes stops wirelap, too. The steward must not end before wirelap has sent its last request.
     let _signals = Signals::catch();
     // Whoever sends SIGUSR1 to all processes named wirelap means the first one.
@@ -67,6 +69,7 @@ struct Serving {
     children: HashMap<u32, Child>,
     /// Declared, and so dropped, after the children, which use its folder.
     installation: Option<Installation>,
+    commands: Vec<DeclaredCommand>,
     names: OutputNames,
     is_sealed: bool,
 }
@@ -81,7 +84,11 @@ impl Serving {
         let file =
             |result: io::Result<OwnedFd>| result.map(|file| (StewardReply::Done, vec![file]));
         match request {
-            StewardRequest::Prepare { .. } | StewardRequest::Allow { .. } if self.is_sealed => {
+            StewardRequest::Prepare { .. }
+            | StewardRequest::Declare { .. }
+            | StewardRequest::Allow { .. }
+                if self.is_sealed =>
+            {
                 Err(sealed())
             }
             StewardRequest::Prepare { variables } => {
@@ -90,6 +97,11 @@ impl Serving {
                 Ok((StewardReply::Prepared { program }, Vec::new()))
             }
             StewardRequest::Start { args, truth } => self.start(args, truth),
+            StewardRequest::Declare { commands } => {
+                self.commands = commands;
+                done(Ok(()))
+            }
+            StewardRequest::Connect { index } => self.connect(index),
             StewardRequest::End { pid } => {
                 self.signal(pid, Signal::TERM);
                 done(Ok(()))
@@ -124,15 +136,30 @@ impl Serving {
         if let Some((_, path)) = &truth_file {
             args.extend(["--truth".into(), path.clone()]);
         }
-        let mut child = installation
-            .command()
-            .args(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()
-            .map_err(|error| not_started(&installation.shown, &error))?;
+        let mut command = installation.command();
+        command.args(args);
+        let child = spawn(command).map_err(|error| not_started(&installation.shown, &error))?;
+        let (reply, mut files) = self.take_in(child)?;
+        files.extend(truth_file.map(|(file, _)| file));
+        Ok((reply, files))
+    }
+
+    /// Starts a command that was declared.
+    fn connect(&mut self, index: usize) -> io::Result<(StewardReply, Vec<OwnedFd>)> {
+        let DeclaredCommand { words, as_user } = self.commands.get(index).ok_or_else(sealed)?;
+        let (program, args) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut command = Command::new(program);
+        command.args(args);
+        if let Some(user) = user::invoking().filter(|_| *as_user) {
+            command.uid(user.uid).gid(user.gid).envs(user.home().map(|home| ("HOME", home)));
+        }
+        let program = Path::new(program);
+        let child = spawn(command).map_err(|error| not_started(program, &error))?;
+        self.take_in(child)
+    }
+
+    /// Keeps a process that was started. Returns the reply, with its standard streams and a pidfd.
+    fn take_in(&mut self, mut child: Child) -> io::Result<(StewardReply, Vec<OwnedFd>)> {
         let mut files: Vec<OwnedFd> = Vec::new();
         files.extend(child.stdin.take().map(Into::into));
         files.extend(child.stdout.take().map(Into::into));
@@ -141,7 +168,6 @@ impl Serving {
         let id = id(pid).ok_or(io::ErrorKind::NotFound)?;
         self.children.insert(pid, child);
         files.push(pidfd_open(id, PidfdFlags::empty())?);
-        files.extend(truth_file.map(|(file, _)| file));
         Ok((StewardReply::Started { pid }, files))
     }
 
@@ -172,6 +198,12 @@ impl Drop for Serving {
     }
 }
 
+/// Starts a command in a process group of its own, with pipes for its standard streams.
+fn spawn(mut command: Command) -> io::Result<Child> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.process_group(0).spawn()
+}
+
 fn id(pid: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(pid).ok()?)
 }
@@ -184,6 +216,6 @@ fn not_started(program: &Path, error: &io::Error) -> io::Error {
 
 fn sealed() -> io::Error {
     io::Error::other(
-        "no workloads were prepared before wirelap gave up its rights: this is a defect of wirelap",
+        "what is to be started was not named before wirelap gave up its rights: this is a defect of wirelap",
     )
 }

@@ -33,9 +33,13 @@ pub enum StewardRequest {
     End { pid: u32 },
     /// Kill what is left of a workload and its children, and wait for it.
     Reap { pid: u32 },
+    /// Remember these commands, which [`StewardRequest::Connect`] starts by their place.
+    Declare { commands: Vec<DeclaredCommand> },
+    /// Start a command. The reply carries its stdin, stdout, stderr and a pidfd.
+    Connect { index: usize },
     /// Allow a name in a folder to be written. The request carries the folder.
     Allow { path: OsString, name: OsString, existing: Existing, numbered: bool },
-    /// Refuse `Allow` and `Prepare` from now on.
+    /// Refuse `Allow`, `Declare` and `Prepare` from now on.
     Seal,
     /// Create a file under its final name. The reply carries the file.
     Create { path: OsString },
@@ -47,6 +51,15 @@ pub enum StewardRequest {
     Remove { path: OsString },
 }
 
+/// A command that the steward starts each time that it is asked to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeclaredCommand {
+    /// Program and arguments.
+    pub words: Vec<OsString>,
+    /// It runs as the user who called sudo, if somebody did.
+    pub as_user: bool,
+}
+
 /// The steward's reply to a request.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum StewardReply {
@@ -54,7 +67,7 @@ pub enum StewardReply {
     Done,
     /// The path of the workloads' program.
     Prepared { program: String },
-    /// The workload runs, with this process id.
+    /// The workload or command runs, with this process id.
     Started { pid: u32 },
     /// The workload has ended, with this status of wait(2).
     Ended { status: i32 },

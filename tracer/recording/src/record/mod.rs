@@ -15,11 +15,13 @@
 //! | `entry` | [`Entry`]: what a recording holds |
 //! | `located` | an entry that was read, its bytes still where they are |
 //! | `writer` | entries → records |
+//! | `block` | the records of one block → entries, one after the other |
 //! | `cursor` | records → entries |
 //! | `kind` | the numbers of the kinds |
 //! | `body` | an event's body ↔ its bytes |
 //! | `packet` | a packet ↔ its bytes, and what its headers do not say |
 
+mod block;
 mod body;
 mod cursor;
 mod entry;
@@ -28,8 +30,9 @@ mod located;
 mod packet;
 mod writer;
 
+pub use block::RecordBlock;
 pub(crate) use cursor::{RecordCursor, UnreadableRecord};
 pub use entry::{Entry, Note};
 pub(crate) use located::LocatedEntry;
 pub(crate) use packet::{PacketHeaders, PacketMetadata};
-pub(crate) use writer::RecordBuffer;
+pub use writer::RecordBuffer;

@@ -23,6 +23,7 @@ impl RecordBuffer {
         self.bytes.len()
     }
 
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -33,12 +34,14 @@ impl RecordBuffer {
         out.append(&mut self.bytes);
     }
 
+    /// Appends that all events up to this time have been taken.
     pub fn tick(&mut self, at: Nanos) {
         self.begin(kind::TICK);
         self.time(at);
         self.end();
     }
 
+    /// Appends a note.
     pub fn note(&mut self, note: Note<'_>) {
         if self.bytes.is_empty() {
             // A note has no time, so the next record's time is a difference from 0.
@@ -51,7 +54,7 @@ impl RecordBuffer {
         self.end();
     }
 
-    /// `known`: the event is a socket of an earlier file.
+    /// Appends an event. `known`: it is a socket of an earlier file.
     pub fn event(&mut self, event: &Event<'_>, known: bool) {
         self.begin(if known { kind::KNOWN } else { body::kind(&event.body) });
         self.time(event.at);

@@ -43,6 +43,7 @@ impl Picture<'_> {
         self.tell_peers_apart(&mut groups);
         self.note_encrypted(&mut groups);
         Snapshot {
+            hosts: Vec::new(),
             at: now,
             since,
             united: self.accounts.rows.united(),

@@ -1,0 +1,117 @@
+//! The options by which other hosts are observed, too, and the agents that do that.
+
+use crate::common::{FilterArgs, TracerArgs};
+use crate::live::DetailArg;
+use clap::{Args, ValueEnum};
+use std::ffi::OsString;
+use std::sync::Arc;
+use wirelap_hosts::merged::MAX_HOSTS;
+use wirelap_hosts::{HostTarget, MergedHosts};
+use wirelap_process::steward::Steward;
+use wirelap_process::{Failure, rights};
+use wirelap_session::machine;
+
+/// Other hosts.
+#[derive(Clone, Debug, Default, Args)]
+pub struct HostArgs {
+    /// Observe this host, too, through an agent that ssh starts there: `ssh HOST sudo -n wirelap agent`. wirelap must be installed
+    /// there, and neither ssh nor sudo may ask anything. May be given several times
+    #[arg(long = "host", value_name = "[USER@]HOST", value_parser = HostTarget::ssh)]
+    pub hosts: Vec<HostTarget>,
+
+    /// Observe a host, too, that this command reaches, to which `wirelap agent …` is appended: 'docker exec -i NAME'. It runs with the
+    /// rights of this wirelap. May be given several times
+    #[arg(long, value_name = "COMMAND", value_parser = HostTarget::via)]
+    pub via: Vec<HostTarget>,
+
+    /// Observe only the hosts of --host and --via, and not this one
+    #[arg(long)]
+    pub not_here: bool,
+}
+
+impl HostArgs {
+    /// True if other hosts are observed.
+    pub fn are_given(&self) -> bool {
+        !(self.hosts.is_empty() && self.via.is_empty())
+    }
+
+    /// All hosts: first this one, if it can be observed.
+    fn targets(&self) -> Vec<HostTarget> {
+        let here = !self.not_here && rights::missing_to_attach().is_empty();
+        let here = here.then_some(HostTarget::Here);
+        here.into_iter().chain(self.hosts.iter().chain(&self.via).cloned()).collect()
+    }
+
+    /// Checks the options, and names the commands that run agents. Call it before rights are given up.
+    ///
+    /// # Errors
+    /// The options contradict each other, or the steward has ended.
+    pub fn prepare(
+        &self,
+        steward: Arc<Steward>,
+        filter: &FilterArgs,
+        detail: DetailArg,
+        tracer: &TracerArgs,
+    ) -> Result<Agents, Failure> {
+        let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
+        if !filter.pids.is_empty() || filter.cgroup.is_some() {
+            return usage(
+                "--pid and --cgroup name what is on one host: they cannot be used with --host and --via",
+            );
+        }
+        if filter.tls {
+            return usage(
+                "--tls reads text that must not leave its host: it cannot be used with --host and --via",
+            );
+        }
+        if detail == DetailArg::Ends {
+            return usage(
+                "--detail ends takes bytes from the memory of programs, which agents do not send: use --detail path",
+            );
+        }
+        let targets = self.targets();
+        if targets.len() >= MAX_HOSTS {
+            return Err(Failure::Usage(format!(
+                "at most {} hosts can be observed together",
+                MAX_HOSTS.saturating_sub(1)
+            )));
+        }
+        let options = options(filter, detail, tracer);
+        let commands = targets.iter().map(|target| target.command(&options)).collect();
+        steward.declare_commands(commands).map_err(|error| Failure::Machine(error.to_string()))?;
+        Ok(Agents { targets, steward })
+    }
+}
+
+/// The options of each agent.
+fn options(filter: &FilterArgs, detail: DetailArg, tracer: &TracerArgs) -> Vec<OsString> {
+    let mut options: Vec<OsString> = Vec::new();
+    let detail = detail.to_possible_value().map(|value| value.get_name().to_owned());
+    options.extend(["--detail".into(), detail.unwrap_or_default().into()]);
+    options.extend(["--snap".into(), tracer.snap.to_string().into()]);
+    if let Some(bytes) = tracer.ring_size {
+        options.extend(["--ring-size".into(), bytes.to_string().into()]);
+    }
+    if !filter.ports.is_empty() {
+        let ports: Vec<String> = filter.ports.iter().map(u16::to_string).collect();
+        options.extend(["--ports".into(), ports.join(",").into()]);
+    }
+    options
+}
+
+/// The agents of all hosts, to be started.
+pub struct Agents {
+    targets: Vec<HostTarget>,
+    steward: Arc<Steward>,
+}
+
+impl Agents {
+    /// Starts them.
+    ///
+    /// # Errors
+    /// A thread cannot be started.
+    pub fn start(&self) -> Result<MergedHosts, Failure> {
+        MergedHosts::start(&self.targets, &self.steward, machine::now)
+            .map_err(|error| Failure::Machine(format!("cannot start the agents: {error}")))
+    }
+}

@@ -1,0 +1,243 @@
+//! The thread of a host: starts its agent, reads what it sends, and starts it again when it has ended.
+
+mod reason;
+
+use crate::stream::{AgentReader, AgentState, Frame, Hello, Question, StreamError};
+use reason::Ending;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+use wirelap_events::Nanos;
+use wirelap_process::steward::{StartedProcess, Steward};
+use wirelap_recording::RecordBlock;
+
+/// The time after which an agent is started again; it doubles each time that this is in vain.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+
+/// The longest such time.
+const LONGEST_WAIT: Duration = Duration::from_secs(15);
+
+/// Number of times that an agent is started in vain which never ran: what is wrong there does not mend itself.
+const TRIES: u32 = 3;
+
+/// Time that an agent gets to end by itself.
+const ENDING: Duration = Duration::from_secs(2);
+
+/// The longest line of an agent's stderr that is looked at.
+const MAX_LINE: u64 = 4_096;
+
+/// What happens on the connection to a host.
+#[derive(Debug)]
+pub enum News {
+    /// Its agent has begun.
+    Hello(Hello),
+    /// It has observed something. So many bytes of the stream were read up to here.
+    Records(RecordBlock, u64),
+    /// It has answered a ping: the ping's number, its clock, and the time here.
+    Answer { number: u64, there: Nanos, back: Nanos },
+    /// What it says of itself.
+    State(AgentState),
+    /// It has ended. `is_final`: it is not started again.
+    Ended { why: String, is_final: bool },
+}
+
+/// State that the thread shares.
+#[derive(Default)]
+struct Shared {
+    /// The agent's stdin, while one runs.
+    questions: Mutex<Option<File>>,
+    life: Mutex<Life>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Life {
+    /// The connection is not wanted any more.
+    is_over: bool,
+    /// The process that runs.
+    pid: Option<u32>,
+    /// The thread has done all that it had to.
+    has_ended: bool,
+}
+
+/// The connection to a host. Dropping it ends the agent.
+pub struct Connection {
+    steward: Arc<Steward>,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Connection {
+    /// Starts the thread of a host, whose command is the steward's at `index`.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn start(
+        index: usize,
+        steward: Arc<Steward>,
+        news: SyncSender<(usize, News)>,
+        now: fn() -> Nanos,
+    ) -> std::io::Result<Connection> {
+        let shared = Arc::<Shared>::default();
+        let worker =
+            Worker { index, steward: Arc::clone(&steward), shared: Arc::clone(&shared), news, now };
+        let thread = Builder::new().name(format!("host {index}")).spawn(move || worker.run())?;
+        Ok(Connection { steward, shared, thread: Some(thread) })
+    }
+
+    /// Asks the agent, if one runs and reads: a question is not worth waiting for.
+    pub fn ask(&self, question: Question) {
+        if let Some(stdin) = lock(&self.shared.questions).as_mut() {
+            let _ = writeln!(stdin, "{question}");
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        lock(&self.shared.life).is_over = true;
+        self.shared.changed.notify_all();
+        // The end of its stdin ends an agent.
+        *lock(&self.shared.questions) = None;
+        let life = lock(&self.shared.life);
+        let waited = self.shared.changed.wait_timeout_while(life, ENDING, |life| !life.has_ended);
+        let (life, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let (pid, has_ended) = (life.pid, life.has_ended);
+        drop(life);
+        if let Some(pid) = pid.filter(|_| !has_ended) {
+            self.steward.end_workload(pid);
+            let _ = self.steward.reap_workload(pid);
+        }
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+struct Worker {
+    index: usize,
+    steward: Arc<Steward>,
+    shared: Arc<Shared>,
+    news: SyncSender<(usize, News)>,
+    now: fn() -> Nanos,
+}
+
+impl Worker {
+    fn run(self) {
+        let (mut wait, mut in_vain, mut ever) = (FIRST_WAIT, 0_u32, false);
+        while !self.is_over() {
+            let (why, ran) = self.run_agent();
+            ever |= ran;
+            (wait, in_vain) = if ran { (FIRST_WAIT, 0) } else { (wait, in_vain.saturating_add(1)) };
+            let is_final = !ever && in_vain >= TRIES;
+            if self.tell(News::Ended { why, is_final }).is_err() || is_final {
+                break;
+            }
+            self.rest(wait);
+            wait = wait.saturating_mul(2).min(LONGEST_WAIT);
+        }
+        lock(&self.shared.life).has_ended = true;
+        self.shared.changed.notify_all();
+    }
+
+    fn is_over(&self) -> bool {
+        lock(&self.shared.life).is_over
+    }
+
+    /// Waits, unless the connection is not wanted any more.
+    fn rest(&self, time: Duration) {
+        let life = lock(&self.shared.life);
+        drop(self.shared.changed.wait_timeout_while(life, time, |life| !life.is_over));
+    }
+
+    fn tell(&self, news: News) -> Result<(), ()> {
+        self.news.send((self.index, news)).map_err(drop)
+    }
+
+    /// Runs an agent until it ends. Returns why it has, and whether it ever ran.
+    fn run_agent(&self) -> (String, bool) {
+        let started = match self.steward.start_command(self.index) {
+            Ok(started) => started,
+            Err(error) => return (error.to_string(), false),
+        };
+        let StartedProcess { pid, files } = started;
+        let mut files = files.into_iter();
+        let (Some(stdin), Some(stdout), Some(stderr)) = (files.next(), files.next(), files.next())
+        else {
+            return ("the steward sent no pipes: this is a defect of wirelap".into(), false);
+        };
+        lock(&self.shared.life).pid = Some(pid);
+        // An agent that does not read must not hold anybody up.
+        let _ = rustix::io::ioctl_fionbio(&stdin, true);
+        *lock(&self.shared.questions) = Some(File::from(stdin)).filter(|_| !self.is_over());
+        let said = Builder::new().name("stderr".into()).spawn(move || last_line(stderr));
+        let (error, goodbye, ran) = self.read(stdout);
+        *lock(&self.shared.questions) = None;
+        let status = self.steward.reap_workload(pid);
+        lock(&self.shared.life).pid = None;
+        let said = said.ok().and_then(|said| said.join().ok()).unwrap_or_default();
+        let status = status.and_then(|status| {
+            status.code().or(status.signal().map(|s| 128_i32.saturating_add(s)))
+        });
+        (Ending { error, goodbye, said, status }.sentence(), ran)
+    }
+
+    /// Reads a stream until it ends. Returns why, what the agent itself said of that, and whether it is one.
+    fn read(&self, stdout: OwnedFd) -> (StreamError, Option<String>, bool) {
+        let mut goodbye = None;
+        let mut reader =
+            match AgentReader::begin(BufReader::with_capacity(1 << 16, File::from(stdout))) {
+                Ok(reader) => reader,
+                Err(error) => return (error, None, false),
+            };
+        let mut ran = false;
+        loop {
+            let news = match reader.next() {
+                Ok(Frame::Hello(hello)) => {
+                    ran = true;
+                    News::Hello(hello)
+                }
+                Ok(Frame::Records(block)) => News::Records(block, reader.bytes_read()),
+                Ok(Frame::Answer(number, there)) => {
+                    News::Answer { number, there, back: (self.now)() }
+                }
+                Ok(Frame::State(state)) => News::State(state),
+                Ok(Frame::End(why)) => {
+                    goodbye = Some(why);
+                    continue;
+                }
+                Err(error) => return (error, goodbye, ran),
+            };
+            if self.tell(news).is_err() {
+                let over = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
+                return (StreamError::Ended(over), goodbye, ran);
+            }
+        }
+    }
+}
+
+/// The last line that was written to a pipe.
+fn last_line(from: OwnedFd) -> String {
+    let mut from = BufReader::new(File::from(from));
+    let (mut line, mut last) = (Vec::new(), String::new());
+    loop {
+        line.clear();
+        match from.by_ref().take(MAX_LINE).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return last,
+            Ok(_) => {
+                let text = crate::stream::shown(&line);
+                if !text.is_empty() {
+                    last = text;
+                }
+            }
+        }
+    }
+}
+
+/// The shared value, also after a thread has panicked.
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,195 @@
+//! What is known of a host, and its events that wait for those of others.
+
+use crate::stream::{AgentState, Hello, ProcessUse};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
+use wirelap_events::{Body, Cpu, Event, HostState, HostStatus, Nanos, Pid, SocketId};
+use wirelap_recording::hosts::{Renumbering, retime};
+use wirelap_recording::{Entry, RecordBlock};
+
+/// The most blocks that wait for events of other hosts, or for the host's clock to be known. Beyond, the oldest is left out.
+const MAX_WAITING: usize = 4_096;
+
+/// The most open sockets that are remembered.
+const MAX_SOCKETS: usize = 65_536;
+
+/// A note that an agent wrote: subject and text.
+pub type AgentNote = (String, String);
+
+/// A host, and its events that wait.
+pub struct Host {
+    pub state: HostState,
+    numbers: Renumbering,
+    waiting: VecDeque<RecordBlock>,
+    /// Up to this time of its own clock, all its events have come.
+    pub frontier: Option<Nanos>,
+    /// Identity of the run that its clock counts from.
+    boot: String,
+    /// Open sockets, by the numbers that they have in the merged events.
+    sockets: FxHashSet<SocketId>,
+    /// Its agent runs.
+    pub is_up: bool,
+    /// Its agent has ended, and its sockets are still taken for open.
+    pub is_closing: bool,
+    /// What processes use that were asked for.
+    processes: FxHashMap<u32, ProcessUse>,
+    /// Time of its next event by the clock of the first host; found once for each event.
+    pub next: Option<Nanos>,
+}
+
+impl Host {
+    pub fn new(number: u8, name: String) -> Host {
+        Host {
+            state: HostState { number, name, ..HostState::default() },
+            numbers: Renumbering::of(number),
+            waiting: VecDeque::new(),
+            frontier: None,
+            boot: String::new(),
+            sockets: FxHashSet::default(),
+            is_up: false,
+            is_closing: false,
+            processes: FxHashMap::default(),
+            next: None,
+        }
+    }
+
+    /// Takes in that its agent has begun. Returns true if its clock counts from another moment than before.
+    pub fn begins(&mut self, hello: Hello) -> bool {
+        let is_again = !self.boot.is_empty();
+        let is_other = is_again && self.boot != hello.boot;
+        if is_other {
+            self.leave_out_all();
+        }
+        self.state.restarts = self.state.restarts.saturating_add(u64::from(is_again));
+        (self.is_up, self.frontier, self.boot) = (true, None, hello.boot);
+        let state = &mut self.state;
+        if state.number != 1
+            && !hello.host.is_empty()
+            && state.name.chars().all(|c| c.is_ascii_digit())
+        {
+            // A number, such as a process's, names nobody.
+            state.name = hello.host;
+        }
+        (state.version, state.kernel) = (hello.version, hello.kernel);
+        state.lacks = hello.instead.into_iter().chain(hello.lacks).collect();
+        state.status = HostStatus::Connected;
+        is_other
+    }
+
+    /// Takes in what its agent says of itself.
+    pub fn says(&mut self, said: AgentState) {
+        let state = &mut self.state;
+        let (mut missing, mut filtered, mut skipped) = (0, 0, 0);
+        for count in said.probes {
+            state.missing.insert(count.probe.clone(), count.missing);
+            state.filtered.insert(count.probe, count.filtered);
+            missing = count.missing.saturating_add(missing);
+            filtered = count.filtered.saturating_add(filtered);
+            skipped = count.skipped.saturating_add(skipped);
+        }
+        state.skipped = skipped;
+        state.record_bytes = said.record_bytes;
+        state.cpu_time = Nanos(said.cpu_time);
+        (state.cpu_share, state.rss_bytes) = (said.cpu_share, said.rss_bytes);
+        self.processes = said.processes.into_iter().map(|used| (used.pid, used)).collect();
+    }
+
+    /// Its agent has ended at a time of the first host's clock.
+    pub fn ends(&mut self, at: Nanos, why: String) {
+        let since = match &self.state.status {
+            HostStatus::Lost { since, .. } => *since,
+            _ => at,
+        };
+        self.state.status = HostStatus::Lost { since, why };
+        (self.is_up, self.is_closing) = (false, true);
+        self.processes.clear();
+    }
+
+    /// What a process of this host uses.
+    pub fn usage(&self, pid: Pid) -> Option<&ProcessUse> {
+        self.processes.get(&pid.number())
+    }
+
+    /// Takes in what it has observed.
+    pub fn observes(&mut self, block: RecordBlock) {
+        self.frontier = block.last_tick().or(self.frontier).max(self.frontier);
+        self.state.unreadable = self.state.unreadable.saturating_add(block.unreadable() as u64);
+        if self.waiting.len() >= MAX_WAITING
+            && let Some(oldest) = self.waiting.pop_front()
+        {
+            self.leave_out(oldest.events().count());
+            self.next = None;
+        }
+        self.waiting.push_back(block);
+    }
+
+    /// The time of its next event by its own clock. Notes before it are handed out.
+    pub fn next_own(&mut self, note: &mut impl FnMut(u8, AgentNote)) -> Option<Nanos> {
+        loop {
+            let block = self.waiting.front_mut()?;
+            match block.peek() {
+                None => {
+                    self.waiting.pop_front();
+                    continue;
+                }
+                Some(Entry::Event(event)) => return Some(event.at),
+                Some(Entry::Note(text)) => {
+                    note(self.state.number, (text.subject.to_owned(), text.text.to_owned()));
+                }
+                Some(_) => {}
+            }
+            block.advance();
+        }
+    }
+
+    /// Hands out the next event, with times by the first host's clock and numbers that no other host has.
+    pub fn hand_out(&mut self, clock: impl Fn(Nanos) -> Nanos, sink: &mut dyn FnMut(&Event<'_>)) {
+        let Some(block) = self.waiting.front_mut() else { return };
+        if let Some(Entry::Event(mut event)) = block.peek() {
+            retime(&mut event, clock);
+            self.numbers.renumber(&mut event);
+            match event.body {
+                Body::Socket(socket) if self.sockets.len() < MAX_SOCKETS => {
+                    self.sockets.insert(socket.id);
+                }
+                Body::Closed(socket) => {
+                    self.sockets.remove(&socket);
+                }
+                _ => {}
+            }
+            self.state.events = self.state.events.saturating_add(1);
+            sink(&event);
+        }
+        block.advance();
+        self.next = None;
+    }
+
+    /// Leaves out the next event, because it comes too late.
+    pub fn skip(&mut self) {
+        if let Some(block) = self.waiting.front_mut() {
+            block.advance();
+        }
+        self.leave_out(1);
+        self.next = None;
+    }
+
+    /// Closes its sockets: nobody sees any more what they do.
+    pub fn close(&mut self, at: Nanos, sink: &mut dyn FnMut(&Event<'_>)) {
+        self.is_closing = false;
+        let cpu = Cpu(0).on_host(self.state.number);
+        for socket in self.sockets.drain() {
+            sink(&Event { at, cpu, body: Body::Closed(socket) });
+        }
+    }
+
+    fn leave_out(&mut self, events: usize) {
+        self.state.late = self.state.late.saturating_add(events as u64);
+    }
+
+    fn leave_out_all(&mut self) {
+        while let Some(block) = self.waiting.pop_front() {
+            self.leave_out(block.events().count());
+        }
+        self.next = None;
+    }
+}

@@ -1,0 +1,343 @@
+//! The events of all hosts in the order of this host's clock.
+//!
+//! Events of a host wait until every other host has sent all that it saw up to the same time, so that they come in one order. Nobody waits
+//! for long: a host whose events are older than those of the others by [`PATIENCE`] is behind, and what it sends later than that is
+//! left out and counted. A host that is lost is waited for no more, and its sockets are closed, because nobody sees any more what
+//! they do.
+
+use crate::connection::{Connection, News};
+use crate::host::{AgentNote, Host};
+use crate::stream::{ProcessUse, Question};
+use crate::target::HostTarget;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::Duration;
+use wirelap_events::{Body, Event, HostClock, HostState, HostStatus, Nanos, Pid};
+use wirelap_process::steward::Steward;
+use wirelap_recording::hosts::live::{ClockSource, HostClockState, LiveClocks};
+
+/// The most hosts, with this one.
+pub const MAX_HOSTS: usize = 64;
+
+/// Longest time by which a host's events may be older than those of the others before these wait no more.
+const PATIENCE: Nanos = Nanos::from_millis(2_000);
+
+/// An event that is older than one that was handed out already is still handed out if the difference is no larger. Clocks are corrected
+/// by less.
+const DISORDER: Nanos = Nanos::from_millis(10);
+
+/// Interval of the pings of a host.
+const PING_INTERVAL: Nanos = Nanos::from_millis(250);
+
+/// Interval at which clocks are estimated.
+const CLOCK_INTERVAL: Nanos = Nanos::from_millis(500);
+
+/// The most pings whose answers are waited for.
+const MAX_PINGS: usize = 64;
+
+/// News that wait to be taken in, of all hosts together.
+const MAX_NEWS: usize = 256;
+
+/// News that are taken in at once.
+const NEWS_AT_ONCE: usize = 64;
+
+/// The most notes that wait to be taken.
+const MAX_NOTES: usize = 4_096;
+
+/// A ping that is on its way.
+struct Ping {
+    number: u64,
+    host: usize,
+    sent: Nanos,
+}
+
+/// The agents of several hosts, and their events as those of one. Dropping it ends the agents.
+pub struct MergedHosts {
+    // The first field is dropped first: threads that wait for room in it go on then.
+    news: Receiver<(usize, News)>,
+    connections: Vec<Connection>,
+    hosts: Vec<Host>,
+    clocks: LiveClocks,
+    now: fn() -> Nanos,
+    pings: VecDeque<Ping>,
+    pinged: Nanos,
+    pings_sent: u64,
+    estimated: Nanos,
+    /// The time of the newest event that was handed out.
+    newest: Nanos,
+    /// All events up to this time were handed out.
+    until: Nanos,
+    notes: Vec<(u8, AgentNote)>,
+}
+
+impl MergedHosts {
+    /// Starts an agent on each host. The steward knows their commands, in the same order. `now` is this host's monotonic clock.
+    ///
+    /// # Errors
+    /// There are too many hosts, the steward has ended, or a thread cannot be started.
+    pub fn start(
+        targets: &[HostTarget],
+        steward: &Arc<Steward>,
+        now: fn() -> Nanos,
+    ) -> io::Result<MergedHosts> {
+        let (news_to, news) = sync_channel(MAX_NEWS);
+        let connections = (0..targets.len())
+            .map(|index| Connection::start(index, Arc::clone(steward), news_to.clone(), now));
+        let connections = connections.collect::<io::Result<_>>()?;
+        let mut number = 1_u8;
+        let hosts = targets.iter().map(|target| {
+            number = number.saturating_add(u8::from(*target != HostTarget::Here));
+            Host::new(if *target == HostTarget::Here { 1 } else { number }, target.name())
+        });
+        let began = now();
+        Ok(MergedHosts {
+            news,
+            connections,
+            hosts: hosts.collect(),
+            clocks: LiveClocks::new(targets.len().saturating_add(1)),
+            now,
+            pings: VecDeque::new(),
+            pinged: Nanos(0),
+            pings_sent: 0,
+            estimated: Nanos(0),
+            newest: Nanos(0),
+            until: began,
+            notes: Vec::new(),
+        })
+    }
+
+    /// Waits for news of the hosts, and hands out what is complete. Returns the number of events.
+    pub fn poll(&mut self, timeout: Duration, sink: &mut dyn FnMut(&Event<'_>)) -> usize {
+        let mut news = self.news.recv_timeout(timeout).ok();
+        let mut taken = 0_usize;
+        while let Some((index, one)) = news.take() {
+            self.take(index, one);
+            taken = taken.saturating_add(1);
+            news = if taken < NEWS_AT_ONCE { self.news.try_recv().ok() } else { None };
+        }
+        self.keep_up();
+        self.hand_out(sink)
+    }
+
+    /// The time up to which all events were handed out.
+    pub fn until(&self) -> Nanos {
+        self.until
+    }
+
+    /// Hands out what agents have written beside events, each with the number of its host.
+    pub fn notes(&mut self) -> impl Iterator<Item = (u8, AgentNote)> {
+        std::mem::take(&mut self.notes).into_iter()
+    }
+
+    /// Everything that is known of each host.
+    pub fn states(&self) -> impl Iterator<Item = &HostState> {
+        self.hosts.iter().map(|host| &host.state)
+    }
+
+    /// Largest error of times between two hosts, by their numbers; `None` if it is not known.
+    pub fn bound(&self, a: u8, b: u8) -> Option<Nanos> {
+        self.clocks.bound(clock_of(a), clock_of(b))
+    }
+
+    /// Asks the host of a process where that runs and what it uses. The answers are notes.
+    pub fn ask_place(&self, pid: Pid) {
+        self.ask(pid, Question::Place(Pid(pid.number())));
+    }
+
+    /// Asks the host of a process what its threads are doing. The answers are events.
+    pub fn ask_states(&self, pid: Pid) {
+        self.ask(pid, Question::States(Pid(pid.number())));
+    }
+
+    /// What a process uses that was asked for.
+    pub fn usage(&self, pid: Pid) -> Option<&ProcessUse> {
+        self.hosts.get(self.index(pid.host())?)?.usage(pid)
+    }
+
+    fn ask(&self, pid: Pid, question: Question) {
+        let connection = self.index(pid.host()).and_then(|index| self.connections.get(index));
+        if let Some(connection) = connection {
+            connection.ask(question);
+        }
+    }
+
+    fn index(&self, number: u8) -> Option<usize> {
+        self.hosts.iter().position(|host| host.state.number == number)
+    }
+
+    fn take(&mut self, index: usize, news: News) {
+        let now = (self.now)();
+        let Some(host) = self.hosts.get_mut(index) else { return };
+        let clock = clock_of(host.state.number);
+        match news {
+            News::Hello(hello) => {
+                if host.begins(hello) {
+                    self.clocks.forget(clock);
+                }
+                // The first pings tell at once where its clock stands.
+                self.pinged = Nanos(0);
+            }
+            News::Records(block, bytes) => {
+                for event in block.events() {
+                    if let Body::Packet(packet) = &event.body {
+                        self.clocks.packet(clock, event.at, packet);
+                    }
+                }
+                host.state.bytes = bytes;
+                host.observes(block);
+            }
+            News::Answer { number, there, back } => {
+                if let Some(at) = self.pings.iter().position(|ping| ping.number == number)
+                    && let Some(ping) = self.pings.remove(at)
+                    && ping.host == index
+                {
+                    self.clocks.ping(clock, ping.sent, there, back);
+                    if host.state.clock == HostClock::Unknown {
+                        self.estimated = Nanos(0);
+                    }
+                }
+            }
+            News::State(state) => {
+                let error = state.max_error.map(Nanos);
+                self.clocks.stated(clock, Nanos(state.at), state.wall, error);
+                host.says(state);
+            }
+            News::Ended { why, is_final } => {
+                let why = if is_final { why } else { format!("{why}; trying again") };
+                host.ends(now, why);
+            }
+        }
+    }
+
+    /// Pings the hosts and estimates their clocks, when it is time.
+    fn keep_up(&mut self) {
+        let now = (self.now)();
+        if now >= self.pinged + PING_INTERVAL {
+            self.pinged = now;
+            for (index, (host, connection)) in self.hosts.iter().zip(&self.connections).enumerate()
+            {
+                if !host.is_up || host.state.number == 1 {
+                    continue;
+                }
+                if self.pings.len() >= MAX_PINGS {
+                    self.pings.pop_front();
+                }
+                self.pings_sent = self.pings_sent.wrapping_add(1);
+                let sent = (self.now)();
+                self.pings.push_back(Ping { number: self.pings_sent, host: index, sent });
+                connection.ask(Question::Ping(self.pings_sent));
+            }
+        }
+        if now >= self.estimated + CLOCK_INTERVAL {
+            self.estimated = now;
+            self.clocks.refresh(now);
+            for host in &mut self.hosts {
+                host.next = None;
+                host.state.clock = clock_state(&self.clocks, host.state.number);
+            }
+        }
+    }
+
+    /// Hands out all events up to the time that every host has reached which is waited for.
+    fn hand_out(&mut self, sink: &mut dyn FnMut(&Event<'_>)) -> usize {
+        let limit = self.limit();
+        let mut count = 0_usize;
+        while let Some((index, at)) = self.oldest(limit) {
+            let Some(host) = self.hosts.get_mut(index) else { break };
+            if at + DISORDER < self.newest {
+                host.skip();
+                continue;
+            }
+            self.newest = self.newest.max(at);
+            let (clocks, clock) = (&self.clocks, clock_of(host.state.number));
+            host.hand_out(|at| clocks.to_reference(clock, at).unwrap_or_default(), sink);
+            count = count.saturating_add(1);
+        }
+        let until = self.until;
+        for host in self.hosts.iter_mut().filter(|host| host.is_closing && host.next.is_none()) {
+            host.close(until.max(self.newest), sink);
+        }
+        self.until = self.until.max(limit);
+        count
+    }
+
+    /// The time that every host has reached which is waited for.
+    fn limit(&mut self) -> Nanos {
+        let now = (self.now)();
+        let clocks = &self.clocks;
+        let reached =
+            |host: &Host| clocks.to_reference(clock_of(host.state.number), host.frontier?);
+        let newest = self.hosts.iter().filter(|host| host.is_up).filter_map(reached).max();
+        // Without any host, there is nothing to wait for.
+        let Some(newest) = newest else { return now };
+        let mut limit = newest;
+        for host in self.hosts.iter_mut().filter(|host| host.is_up) {
+            let Some(at) =
+                clocks.to_reference(clock_of(host.state.number), host.frontier.unwrap_or_default())
+            else {
+                continue;
+            };
+            if at + PATIENCE >= newest {
+                limit = limit.min(at);
+            }
+            let behind = now - at;
+            host.state.status =
+                if behind > PATIENCE { HostStatus::Behind(behind) } else { HostStatus::Connected };
+        }
+        limit
+    }
+
+    /// The host with the oldest event up to a time, and the event's time.
+    fn oldest(&mut self, limit: Nanos) -> Option<(usize, Nanos)> {
+        let (clocks, notes) = (&self.clocks, &mut self.notes);
+        let mut note = |number, text| {
+            if notes.len() < MAX_NOTES {
+                notes.push((number, text));
+            }
+        };
+        let mut oldest: Option<(usize, Nanos)> = None;
+        for (index, host) in self.hosts.iter_mut().enumerate() {
+            if host.next.is_none() {
+                let clock = clock_of(host.state.number);
+                host.next = host.next_own(&mut note).and_then(|at| clocks.to_reference(clock, at));
+            }
+            let Some(at) = host.next.filter(|at| *at <= limit) else { continue };
+            if oldest.is_none_or(|(_, before)| at < before) {
+                oldest = Some((index, at));
+            }
+        }
+        oldest
+    }
+}
+
+/// The place of a host's clock among the clocks: this host's is the first.
+fn clock_of(number: u8) -> usize {
+    usize::from(number.saturating_sub(1))
+}
+
+fn clock_state(clocks: &LiveClocks, number: u8) -> HostClock {
+    if number == 1 {
+        return HostClock::Own;
+    }
+    match clocks.state(clock_of(number)) {
+        HostClockState::Unknown => HostClock::Unknown,
+        HostClockState::Stepped { at, by } => HostClock::Stepped { at, by },
+        HostClockState::Known {
+            offset_ns,
+            drift_ppm,
+            drift_within_ppm,
+            within,
+            at_most,
+            from,
+            through: _,
+        } => {
+            let (ClockSource::Packets(samples)
+            | ClockSource::Ping(samples)
+            | ClockSource::Stated(samples)) = from;
+            let samples = samples as u64;
+            HostClock::Known { offset_ns, drift_ppm, drift_within_ppm, within, at_most, samples }
+        }
+    }
+}

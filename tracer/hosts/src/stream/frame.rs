@@ -1,0 +1,349 @@
+//! Frames ↔ bytes.
+
+use super::facts::{AgentState, Hello};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt;
+use std::io::{self, BufRead, ErrorKind, Read, Write};
+use wirelap_events::{Nanos, human};
+use wirelap_recording::{RecordBlock, RecordBuffer};
+
+/// The line that an agent's stream begins with.
+const FIRST_LINE: &[u8] = b"wirelap agent 1\n";
+
+/// What the first line of any version begins with.
+const ANY_VERSION: &[u8] = b"wirelap agent ";
+
+/// The most bytes before the first line: what a login shell says.
+const MAX_GREETING: usize = 64 << 10;
+
+/// The longest frame.
+const MAX_FRAME: usize = 16 << 20;
+
+/// The most bytes of records in a frame.
+const MAX_RECORDS: usize = 64 << 20;
+
+/// The most characters of foreign text that are shown.
+const SHOWN: usize = 120;
+
+mod kind {
+    pub const HELLO: u8 = 1;
+    pub const RECORDS: u8 = 2;
+    pub const ANSWER: u8 = 3;
+    pub const STATE: u8 = 4;
+    pub const END: u8 = 5;
+}
+
+/// What an agent sends.
+#[derive(Debug)]
+pub enum Frame {
+    /// Who it is.
+    Hello(Hello),
+    /// What it has observed.
+    Records(RecordBlock),
+    /// The answer to a ping: its number, and the agent's clock.
+    Answer(u64, Nanos),
+    /// What it says of itself.
+    State(AgentState),
+    /// Why it ends.
+    End(String),
+}
+
+/// Why a stream cannot be read.
+#[derive(Debug)]
+pub enum StreamError {
+    /// It ended, or could not be read on.
+    Ended(io::Error),
+    /// It is not that of an agent; the first line that it has.
+    Foreign(String),
+    /// It is that of an agent of another version.
+    OtherVersion(String),
+    /// A frame is not as it must be.
+    Malformed(&'static str),
+}
+
+impl fmt::Display for StreamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StreamError::Ended(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                f.write_str("the connection ended")
+            }
+            StreamError::Ended(error) => write!(f, "the connection ended: {error}"),
+            StreamError::Foreign(line) => write!(
+                f,
+                "what answers there is not an agent of wirelap, but says “{line}”: the command must run `wirelap agent` and nothing that \
+                 writes to stdout after it"
+            ),
+            StreamError::OtherVersion(version) => write!(
+                f,
+                "the agent speaks version {version} of the protocol, and this wirelap version 1: install the same version on both \
+                 hosts, or use --push"
+            ),
+            StreamError::Malformed(what) => {
+                write!(f, "the agent's stream is damaged ({what})")
+            }
+        }
+    }
+}
+
+/// Writes frames.
+#[derive(Debug)]
+pub struct AgentWriter<W> {
+    out: W,
+    scratch: Vec<u8>,
+    /// Bytes of records before they were compressed.
+    record_bytes: u64,
+}
+
+impl<W: Write> AgentWriter<W> {
+    /// Begins the stream.
+    ///
+    /// # Errors
+    /// Nobody reads it.
+    pub fn begin(mut out: W, hello: &Hello) -> io::Result<AgentWriter<W>> {
+        out.write_all(FIRST_LINE)?;
+        let mut writer = AgentWriter { out, scratch: Vec::new(), record_bytes: 0 };
+        writer.json(kind::HELLO, hello)?;
+        Ok(writer)
+    }
+
+    /// Writes records, if there are any, and leaves none.
+    ///
+    /// # Errors
+    /// Nobody reads the stream.
+    pub fn records(&mut self, records: &mut RecordBuffer) -> io::Result<()> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        self.scratch.clear();
+        records.move_to(&mut self.scratch);
+        self.record_bytes = self.record_bytes.saturating_add(self.scratch.len() as u64);
+        let compressed = compress_to_vec(self.scratch.as_slice(), CompressionLevel::Fastest);
+        self.frame(kind::RECORDS, &compressed)
+    }
+
+    /// Answers a ping.
+    ///
+    /// # Errors
+    /// Nobody reads the stream.
+    pub fn answer(&mut self, number: u64, at: Nanos) -> io::Result<()> {
+        let mut answer = [0; 16];
+        answer[..8].copy_from_slice(&number.to_le_bytes());
+        answer[8..].copy_from_slice(&at.0.to_le_bytes());
+        self.frame(kind::ANSWER, &answer)
+    }
+
+    /// Writes what the agent says of itself, which has the bytes of records added.
+    ///
+    /// # Errors
+    /// Nobody reads the stream.
+    pub fn state(&mut self, mut state: AgentState) -> io::Result<()> {
+        state.record_bytes = self.record_bytes;
+        self.json(kind::STATE, &state)
+    }
+
+    /// Writes why the agent ends.
+    ///
+    /// # Errors
+    /// Nobody reads the stream.
+    pub fn end(&mut self, why: &str) -> io::Result<()> {
+        self.frame(kind::END, why.as_bytes())
+    }
+
+    fn json(&mut self, kind: u8, value: &impl Serialize) -> io::Result<()> {
+        let text = serde_json::to_vec(value)?;
+        self.frame(kind, &text)
+    }
+
+    fn frame(&mut self, kind: u8, bytes: &[u8]) -> io::Result<()> {
+        let len = u32::try_from(bytes.len()).map_err(|_| ErrorKind::InvalidInput)?;
+        let [a, b, c, d] = len.to_le_bytes();
+        self.out.write_all(&[kind, a, b, c, d])?;
+        self.out.write_all(bytes)?;
+        self.out.flush()
+    }
+}
+
+/// Reads frames.
+pub struct AgentReader<R> {
+    from: R,
+    bytes: Vec<u8>,
+    decoder: FrameDecoder,
+    /// Bytes of the stream that were read.
+    read: u64,
+}
+
+impl<R: BufRead> AgentReader<R> {
+    /// Finds the beginning of an agent's stream.
+    ///
+    /// # Errors
+    /// The stream ends before, or is not that of an agent.
+    pub fn begin(mut from: R) -> Result<AgentReader<R>, StreamError> {
+        let mut line = Vec::new();
+        let mut first = String::new();
+        let mut greeting = 0_usize;
+        loop {
+            line.clear();
+            let most = u64::try_from(MAX_GREETING).unwrap_or(u64::MAX);
+            let count = from
+                .by_ref()
+                .take(most)
+                .read_until(b'\n', &mut line)
+                .map_err(StreamError::Ended)?;
+            if line == FIRST_LINE {
+                return Ok(AgentReader {
+                    from,
+                    bytes: Vec::new(),
+                    decoder: FrameDecoder::new(),
+                    read: 0,
+                });
+            }
+            if let Some(version) = line.strip_prefix(ANY_VERSION) {
+                return Err(StreamError::OtherVersion(shown(version)));
+            }
+            if first.is_empty() {
+                first = shown(&line);
+            }
+            greeting = greeting.saturating_add(count);
+            if count == 0 && first.is_empty() {
+                return Err(StreamError::Ended(ErrorKind::UnexpectedEof.into()));
+            }
+            if count == 0 || greeting >= MAX_GREETING {
+                return Err(StreamError::Foreign(first));
+            }
+        }
+    }
+
+    /// Bytes of the stream that were read so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.read
+    }
+
+    /// The next frame.
+    ///
+    /// # Errors
+    /// The stream ends, or a frame is not as it must be.
+    pub fn next(&mut self) -> Result<Frame, StreamError> {
+        loop {
+            let mut head = [0; 5];
+            self.from.read_exact(&mut head).map_err(StreamError::Ended)?;
+            let [kind, len @ ..] = head;
+            let len = usize::try_from(u32::from_le_bytes(len)).unwrap_or(usize::MAX);
+            if len > MAX_FRAME {
+                return Err(StreamError::Malformed("a frame is too long"));
+            }
+            self.bytes.resize(len, 0);
+            self.from.read_exact(&mut self.bytes).map_err(StreamError::Ended)?;
+            self.read = self.read.saturating_add(len as u64).saturating_add(5);
+            return Ok(match kind {
+                kind::HELLO => Frame::Hello(self.json("a greeting")?),
+                kind::RECORDS => Frame::Records(RecordBlock::read(self.unpack()?)),
+                kind::ANSWER => self.answer()?,
+                kind::STATE => Frame::State(self.json("a state")?),
+                kind::END => Frame::End(shown(&self.bytes)),
+                _ => continue,
+            });
+        }
+    }
+
+    fn answer(&self) -> Result<Frame, StreamError> {
+        let (number, at) = self.bytes.split_at_checked(8).unwrap_or_default();
+        let both = number.try_into().ok().zip(at.try_into().ok());
+        let (number, at) = both.ok_or(StreamError::Malformed("an answer"))?;
+        Ok(Frame::Answer(u64::from_le_bytes(number), Nanos(u64::from_le_bytes(at))))
+    }
+
+    fn json<T: DeserializeOwned>(&self, what: &'static str) -> Result<T, StreamError> {
+        serde_json::from_slice(&self.bytes).map_err(|_| StreamError::Malformed(what))
+    }
+
+    /// The records of the frame.
+    fn unpack(&mut self) -> Result<Vec<u8>, StreamError> {
+        let damaged = |_| StreamError::Malformed("records that cannot be unpacked");
+        let mut from = self.bytes.as_slice();
+        self.decoder.reset(&mut from).map_err(damaged)?;
+        let mut records = Vec::new();
+        while !self.decoder.is_finished() {
+            let step = BlockDecodingStrategy::UptoBlocks(8);
+            self.decoder.decode_blocks(&mut from, step).map_err(damaged)?;
+            self.decoder.collect_to_writer(&mut records).map_err(StreamError::Ended)?;
+            if records.len() > MAX_RECORDS {
+                return Err(StreamError::Malformed("a frame has too many records"));
+            }
+        }
+        self.decoder.collect_to_writer(&mut records).map_err(StreamError::Ended)?;
+        Ok(records)
+    }
+}
+
+/// Foreign text for people: one line, and not a long one.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    human::clean(&line.chars().take(SHOWN).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_events::{Body, Cpu, Event, ProcessEnd};
+    use wirelap_recording::Entry;
+
+    fn stream(greeting: &[u8]) -> Vec<u8> {
+        let hello = Hello { version: "1.2".into(), host: "robot".into(), ..Hello::default() };
+        let mut writer = AgentWriter::begin(Vec::new(), &hello).unwrap();
+        let mut records = RecordBuffer::default();
+        for at in 1..1000 {
+            let body = Body::Ended(ProcessEnd::default());
+            records.event(&Event { at: Nanos(at), cpu: Cpu(1), body }, false);
+        }
+        writer.records(&mut records).unwrap();
+        writer.records(&mut records).unwrap();
+        writer.answer(7, Nanos(8)).unwrap();
+        writer.state(AgentState { at: 9, ..AgentState::default() }).unwrap();
+        writer.end("the end").unwrap();
+        [greeting, &writer.out].concat()
+    }
+
+    #[test]
+    fn frames_are_read_as_they_were_written() {
+        let bytes = stream(b"Welcome to robot!\n\n");
+        let mut reader = AgentReader::begin(bytes.as_slice()).unwrap();
+        assert!(matches!(reader.next().unwrap(), Frame::Hello(hello) if hello.host == "robot"));
+        let Frame::Records(block) = reader.next().unwrap() else { panic!() };
+        assert_eq!((block.events().count(), block.unreadable()), (999, 0));
+        assert!(matches!(block.peek(), Some(Entry::Event(event)) if event.at == Nanos(1)));
+        assert!(matches!(reader.next().unwrap(), Frame::Answer(7, Nanos(8))));
+        let Frame::State(state) = reader.next().unwrap() else { panic!() };
+        assert!(state.at == 9 && state.record_bytes > 999);
+        assert!(matches!(reader.next().unwrap(), Frame::End(why) if why == "the end"));
+        assert!(matches!(reader.next(), Err(StreamError::Ended(_))));
+        assert!(reader.bytes_read() > 0);
+    }
+
+    #[test]
+    fn what_is_no_stream_of_an_agent_is_said() {
+        let text = |bytes: &[u8]| AgentReader::begin(bytes).map(drop).unwrap_err().to_string();
+        assert!(text(b"").contains("the connection ended"));
+        assert!(text(b"hello\n\x1b[2J").contains("says “hello”"));
+        assert!(text(&[b'x'; MAX_GREETING * 2]).contains("says “xxx"));
+        assert!(text(b"wirelap agent 2\n").contains("version 2 of the protocol"));
+    }
+
+    #[test]
+    fn any_damage_is_an_error_and_no_panic() {
+        let whole = stream(b"");
+        for at in FIRST_LINE.len()..whole.len() {
+            for change in [1, 0x80, 0xFF] {
+                let mut bytes = whole.clone();
+                bytes[at] ^= change;
+                let mut reader = AgentReader::begin(bytes.as_slice()).unwrap();
+                while reader.next().is_ok() {}
+                let mut reader = AgentReader::begin(&whole[..at]).unwrap();
+                while reader.next().is_ok() {}
+            }
+        }
+    }
+}

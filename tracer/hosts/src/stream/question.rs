@@ -1,0 +1,57 @@
+//! The lines that an agent reads.
+
+use std::fmt;
+use std::str::FromStr;
+use wirelap_events::Pid;
+
+/// A line that an agent reads from its stdin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Answer at once with this number and the time.
+    Ping(u64),
+    /// In which container does this process run, what is it called, and from now on: what does it use?
+    Place(Pid),
+    /// What are the threads of this process doing?
+    States(Pid),
+}
+
+impl fmt::Display for Question {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Question::Ping(number) => write!(f, "ping {number}"),
+            Question::Place(pid) => write!(f, "place {}", pid.0),
+            Question::States(pid) => write!(f, "states {}", pid.0),
+        }
+    }
+}
+
+impl FromStr for Question {
+    /// A later version asks for what this one does not know.
+    type Err = ();
+
+    fn from_str(line: &str) -> Result<Question, ()> {
+        let (what, number) = line.trim_end().split_once(' ').ok_or(())?;
+        let pid = || number.parse().map(Pid).map_err(drop);
+        match what {
+            "ping" => number.parse().map(Question::Ping).map_err(drop),
+            "place" => pid().map(Question::Place),
+            "states" => pid().map(Question::States),
+            _ => Err(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_read_as_it_was_written() {
+        for question in [Question::Ping(7), Question::Place(Pid(8)), Question::States(Pid(9))] {
+            assert_eq!(question.to_string().parse(), Ok(question));
+        }
+        for other in ["", "ping", "ping x", "place -1", "later 5"] {
+            assert_eq!(other.parse::<Question>(), Err(()), "{other}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! How a host is reached.
+
+use std::ffi::OsString;
+use wirelap_process::steward::DeclaredCommand;
+
+/// How a host is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostTarget {
+    /// This host itself.
+    Here,
+    /// Another host, by ssh: what ssh takes for a destination.
+    Ssh(String),
+    /// Through a command, which gets `wirelap agent …` as further arguments: `docker exec -i NAME`.
+    Via(Vec<String>),
+}
+
+/// Command in a shell of the other host: root needs no sudo, and may not have it.
+const AS_ROOT: &str = "if [ \"$(id -u)\" = 0 ]; then exec \"$@\"; else exec sudo -n -- \"$@\"; fi";
+
+/// Options of ssh: no terminal and no questions; a host that has gone is noticed after half a minute.
+const SSH: [&str; 9] = [
+    "-T",
+    "-o",
+    "BatchMode=yes",
+    "-o",
+    "ConnectTimeout=10",
+    "-o",
+    "ServerAliveInterval=5",
+    "-o",
+    "ServerAliveCountMax=3",
+];
+
+impl HostTarget {
+    /// The command of `--via`, as a shell would split it at blanks; quotes keep blanks.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with it.
+    pub fn via(text: &str) -> Result<HostTarget, String> {
+        let words = split(text).ok_or_else(|| format!("a quote in `{text}` is not closed"))?;
+        if words.is_empty() {
+            return Err("a command is needed, for instance `docker exec -i NAME`".into());
+        }
+        Ok(HostTarget::Via(words))
+    }
+
+    /// The destination of `--host`.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with it.
+    pub fn ssh(text: &str) -> Result<HostTarget, String> {
+        if text.is_empty() || text.starts_with('-') {
+            return Err(format!("`{text}` is not a host that ssh could reach"));
+        }
+        Ok(HostTarget::Ssh(text.to_owned()))
+    }
+
+    /// The host's name until it has told its own: the destination without its user, or the last word of the command.
+    pub fn name(&self) -> String {
+        match self {
+            HostTarget::Here => "here".into(),
+            HostTarget::Ssh(to) => to.rsplit_once('@').map_or(to.as_str(), |(_, host)| host).into(),
+            HostTarget::Via(words) => words.last().cloned().unwrap_or_default(),
+        }
+    }
+
+    /// The command that runs an agent there, with these options.
+    pub fn command(&self, options: &[OsString]) -> DeclaredCommand {
+        let agent = |program: &str| -> Vec<OsString> {
+            let words = [program.into(), "agent".into()].into_iter();
+            words.chain(options.iter().cloned()).collect()
+        };
+        match self {
+            HostTarget::Here => DeclaredCommand { words: agent("/proc/self/exe"), as_user: false },
+            HostTarget::Via(words) => {
+                let words = words.iter().map(OsString::from);
+                DeclaredCommand { words: words.chain(agent("wirelap")).collect(), as_user: false }
+            }
+            HostTarget::Ssh(to) => {
+                let words = std::iter::once("ssh").chain(SSH).map(OsString::from);
+                let mut words: Vec<OsString> = words.collect();
+                words.extend([OsString::from("--"), to.into()]);
+                // The other host's shell reads one line.
+                let mut line = OsString::from(format!("exec sh -c {} sh", quoted(AS_ROOT)));
+                for word in agent("wirelap") {
+                    line.push(" ");
+                    line.push(quoted(&word.to_string_lossy()));
+                }
+                words.push(line);
+                DeclaredCommand { words, as_user: true }
+            }
+        }
+    }
+}
+
+/// A word as a shell reads it again (POSIX.1-2024, 2.2.2 single quotes).
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// The words of a command line; `None` if a quote is not closed.
+fn split(text: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for c in text.chars() {
+        match (quote, c) {
+            (Some(open), _) if open == c => quote = None,
+            (Some(_), _) => word.get_or_insert_default().push(c),
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, ' ' | '\t') => words.extend(word.take()),
+            (None, _) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    quote.is_none().then_some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(target: &HostTarget, options: &[&str]) -> Vec<String> {
+        let options: Vec<OsString> = options.iter().map(OsString::from).collect();
+        let command = target.command(&options);
+        command.words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn a_command_line_is_split_at_blanks_outside_of_quotes() {
+        let words = ["docker", "exec", "-i", "my broker", ""].map(String::from).to_vec();
+        let via = HostTarget::via("docker exec  -i 'my broker' \"\"").unwrap();
+        assert_eq!(via, HostTarget::Via(words));
+        assert!(HostTarget::via("docker 'exec").unwrap_err().contains("not closed"));
+        assert!(HostTarget::via(" ").is_err());
+        assert!(HostTarget::ssh("-oProxyCommand=x").is_err() && HostTarget::ssh("").is_err());
+    }
+
+    #[test]
+    fn the_agents_options_pass_the_other_shell_as_they_are() {
+        let ssh = HostTarget::ssh("pi@broker").unwrap();
+        assert_eq!(ssh.name(), "broker");
+        let words = line(&ssh, &["--cgroup", "it's; here"]);
+        assert_eq!((words[0].as_str(), words[words.len() - 2].as_str()), ("ssh", "pi@broker"));
+        let last = words.last().unwrap();
+        assert!(last.ends_with(r"'wirelap' 'agent' '--cgroup' 'it'\''s; here'"), "{last}");
+        let via = HostTarget::via("nsenter -n -t 7").unwrap();
+        assert_eq!(
+            (via.name(), line(&via, &[]).join(" ")),
+            ("7".into(), "nsenter -n -t 7 wirelap agent".into())
+        );
+    }
+}
