@@ -3,13 +3,16 @@
 mod flight;
 mod service;
 
+use crate::agents::{Agents, HostArgs};
 use crate::common::{FilterArgs, PacketArgs, SamplingArgs, TracerArgs, say_what_rights_lack};
+use crate::live::DetailArg;
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use flight::{FlightArgs, FlightRecorder};
 use service::Journal;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wirelap_correlate::BreakdownQuery;
 use wirelap_events::{Delivery, Nanos, PacketHook, human};
@@ -20,6 +23,7 @@ use wirelap_process::catch_signals;
 use wirelap_process::output;
 use wirelap_process::rights;
 use wirelap_process::signals;
+use wirelap_process::steward::{Steward, StewardRole};
 use wirelap_recording::{Rotation, ShownSightings, Written};
 use wirelap_report::from_snapshot::run_report;
 use wirelap_report::{Environment, RunReport, table};
@@ -37,6 +41,7 @@ Examples:
   sudo wirelap record -o ring.pcapng --rotate-size 100M --files 10
   sudo wirelap record -o ring.pcapng --rotate-size 100M --files 10 --continue     after the files of earlier starts
   sudo wirelap record -o - --payload | tshark -r -
+  sudo wirelap record -o all.pcapng --payload --host robot       this host and another one, in one file
   wirelap record -o trace.pcapng --payload --packets-only        packets alone: needs only CAP_NET_RAW
   sudo wirelap record -o flight.pcapng --payload --keep 60s --dump-when 'p99>10ms for 5s' --dump-when loss
 
@@ -79,6 +84,10 @@ pub struct RecordArgs {
     /// Stop after this time
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub duration: Option<Duration>,
+
+    /// Other hosts.
+    #[command(flatten, next_help_heading = "Other hosts")]
+    pub agents: HostArgs,
 
     /// Which traffic is traced.
     #[command(flatten)]
@@ -138,12 +147,23 @@ type Discard = fn(&Delivery);
 /// The probes cannot be attached, or the file cannot be written.
 pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     if let Some(keep) = args.flight.keep {
+        if args.agents.are_given() {
+            return Err(Failure::Usage(
+                "--keep keeps what this host observes: it cannot be used with --host and --via"
+                    .into(),
+            ));
+        }
         args.flight.check(keep, &args.output)?;
         return fly(args);
     }
     let rotation = rotation(args)?;
     let rotates = args.rotate_size.is_some() || args.rotate_time.is_some();
-    let outputs = Outputs::of(std::iter::once(&args.output), args.force)?;
+    let steward = steward(args)?;
+    let agents = agents(args, steward.as_ref())?;
+    let outputs = match &steward {
+        Some(steward) => Outputs::new(args.force, Some(Arc::clone(steward))),
+        None => Outputs::of(std::iter::once(&args.output), args.force)?,
+    };
     if args.goes_on {
         outputs.allow_further(&args.output)?;
     } else {
@@ -152,8 +172,12 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     outputs.seal()?;
     let run_time = args.sampling.run_time();
     let view = view(args);
-    preflight_of(&view)?;
-    if args.filter.tls {
+    if agents.is_none() {
+        preflight_of(&view)?;
+    }
+    if agents.is_some() {
+        rights::confine_collector();
+    } else if args.filter.tls {
         rights::confine_tls_tracer();
     } else {
         PacketArgs::confine(&view);
@@ -170,9 +194,17 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
         &args.filter.decode,
     )?;
     let settings = SessionSettings { run_time, ..tracing(args) };
-    let tracer = Tracer::start(&settings, (|_| {}) as Discard, Some(recorder))?;
+    let discard = (|_| {}) as Discard;
+    let tracer = match &agents {
+        Some(agents) => {
+            Tracer::start_on_hosts(&settings, agents.start()?, discard, Some(recorder))?
+        }
+        None => Tracer::start(&settings, discard, Some(recorder))?,
+    };
     drop(settings);
-    tracer.commands().begin(args.sampling.traced(Sampling::Off.into()));
+    if agents.is_none() {
+        tracer.commands().begin(args.sampling.traced(Sampling::Off.into()));
+    }
     say_instead(&tracer);
     let hooks = tracer.hooks();
     let journal = Journal::here();
@@ -200,6 +232,31 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let unwritten = if error.is_some() { None } else { written.err() };
     let failures = [error.map(Failure::Measured), unwritten, printed.err()];
     Failure::all(failures.into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// The steward that starts the commands which reach other hosts, if there are any.
+fn steward(args: &RecordArgs) -> Result<Option<Arc<Steward>>, Failure> {
+    args.agents.are_given().then(|| Steward::start(StewardRole::Hosts)).transpose()
+}
+
+/// The agents of other hosts, if there are any.
+///
+/// # Errors
+/// The options contradict each other.
+fn agents(args: &RecordArgs, steward: Option<&Arc<Steward>>) -> Result<Option<Agents>, Failure> {
+    let Some(steward) = steward else { return Ok(None) };
+    let refused = [
+        (args.packets.packets_only, "--packets-only captures on this host"),
+        (args.sampling.budget.is_some(), "--budget regulates the probes of this host"),
+        (args.sampling.sample.is_some(), "--sample opens windows on this host"),
+    ];
+    if let Some((_, why)) = refused.into_iter().find(|(is_given, _)| *is_given) {
+        return Err(Failure::Usage(format!(
+            "{why} alone: it cannot be used with --host and --via"
+        )));
+    }
+    let agents = &args.agents;
+    agents.prepare(Arc::clone(steward), &args.filter, DetailArg::Full, &args.tracer).map(Some)
 }
 
 /// Keeps the newest events in memory until a signal arrives or the time is over, and writes them when it matters.

@@ -1,6 +1,6 @@
 //! A host whose agent is traced through, beside others: what is known of it, for the user.
 
-use crate::{Nanos, human};
+use crate::{Nanos, Total, human};
 use std::collections::BTreeMap;
 
 /// What a host is doing.
@@ -98,6 +98,11 @@ pub enum HostClock {
 }
 
 impl HostState {
+    /// Events that its own probes lost.
+    pub fn lost(&self) -> u64 {
+        self.missing.values().copied().total()
+    }
+
     /// What the host is doing, in a few words.
     pub fn words(&self) -> String {
         match &self.status {

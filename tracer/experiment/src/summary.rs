@@ -54,6 +54,7 @@ pub fn report(
         breakdown: None,
         slow_subscribers: None,
         unknown: wirelap_report::ReportedUnknown::default(),
+        hosts: vec![],
         ros2: None,
     }
 }

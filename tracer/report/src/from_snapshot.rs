@@ -5,10 +5,11 @@ use crate::run::RUN_SCHEMA;
 use crate::why::{ReportedWhy, host};
 use crate::words;
 use crate::{
-    Environment, Latency, MessageCounts, Pacing, ReportedBreakdown, ReportedContainer,
-    ReportedMuted, ReportedNetworkNamespace, ReportedPartial, ReportedProcess, ReportedScheduling,
-    ReportedSlowSubscribers, ReportedTracerCost, ReportedTrust, ReportedUnixClients, Ros2, RunKind,
-    RunReport, RunResult, Scenario, SeenFrom, SegmentRow, Throughput,
+    Environment, Latency, MessageCounts, ObservedHost, Pacing, ReportedBreakdown,
+    ReportedContainer, ReportedMuted, ReportedNetworkNamespace, ReportedPartial, ReportedProcess,
+    ReportedScheduling, ReportedSlowSubscribers, ReportedTracerCost, ReportedTrust,
+    ReportedUnixClients, Ros2, RunKind, RunReport, RunResult, Scenario, SeenFrom, SegmentRow,
+    Throughput,
 };
 use wirelap_correlate::{
     Counts, Group, Process as TracedProcess, Rate, Scheduling as TracedScheduling, SegmentStat,
@@ -52,6 +53,7 @@ pub fn run_report(snapshot: &Snapshot) -> RunReport {
         slow_subscribers: ReportedSlowSubscribers::of(snapshot),
         breakdown: ReportedBreakdown::of(snapshot),
         unknown: (&snapshot.unknown).into(),
+        hosts: snapshot.hosts.iter().map(ObservedHost::from).collect(),
         ros2: Ros2::of(&snapshot.ros),
     }
 }

@@ -18,6 +18,7 @@
 //! | [`schema`] | the JSON Schemas, generated from the types |
 //! | [`footprint`] | memory and CPU time, idle and busy, and the size of a client program |
 //! | [`ReportedPartial`], [`ReportedRequests`] | messages that this host shows in part, and requests to another host |
+//! | [`ObservedHost`] | a host that was observed by an agent |
 //! | [`place`] | where processes run |
 //! | [`trace`] | messages on a time line, for Perfetto and Chrome |
 //! | [`Ros2`] | the nodes of ROS 2 |
@@ -45,6 +46,7 @@ pub mod human;
 pub mod machine_key;
 mod machine_state;
 mod muted;
+mod observed_host;
 pub mod overhead;
 mod partial;
 pub mod place;
@@ -78,6 +80,7 @@ pub use footprint::IdleBusy;
 pub use machine_key::{Bucket, BucketDifference, MachineKey};
 pub use machine_state::MachineState;
 pub use muted::ReportedMuted;
+pub use observed_host::{ObservedClock, ObservedHost};
 pub use overhead::LayersBytes;
 pub use partial::{ReportedPartial, SeenFrom};
 pub use repetition::{

@@ -16,8 +16,9 @@ pub use crate::trust::{
 };
 use crate::why::ReportedWhy;
 use crate::{
-    Connections, DistributionSummary, Environment, MachineKey, ReportedBreakdown, ReportedMuted,
-    ReportedPartial, ReportedSlowSubscribers, ReportedUnknown, Ros2, Scenario, SeenFrom, Topology,
+    Connections, DistributionSummary, Environment, MachineKey, ObservedHost, ReportedBreakdown,
+    ReportedMuted, ReportedPartial, ReportedSlowSubscribers, ReportedUnknown, Ros2, Scenario,
+    SeenFrom, Topology,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,6 +67,9 @@ pub struct RunReport {
     /// Traffic that is not decoded: it is encrypted, or in a protocol that wirelap only names or does not know.
     #[serde(default)]
     pub unknown: ReportedUnknown,
+    /// The hosts that were observed by agents; absent without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<ObservedHost>,
     /// The nodes of ROS 2 that discovery told of; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ros2: Option<Ros2>,

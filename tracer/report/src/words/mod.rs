@@ -3,6 +3,7 @@
 mod causes;
 mod clauses;
 mod doubts;
+mod hosts;
 mod losses;
 mod notes;
 mod phrases;

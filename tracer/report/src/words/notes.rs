@@ -1,5 +1,6 @@
 //! Notes that the user should know beside the figures.
 
+use super::hosts::host_notes;
 use super::ros::ros_notes;
 use super::traffic::{TLS_REMEDY, traffic_notes};
 use wirelap_correlate::{Group, GroupNote, Muted, Snapshot, SnapshotNote, TlsCounts, UnixServer};
@@ -12,6 +13,7 @@ pub fn snapshot_notes(snapshot: &Snapshot) -> Vec<String> {
     notes.extend(snapshot.unix_servers.iter().map(unix_server));
     notes.extend(skipped_runs(snapshot.trust.skipped_runs));
     notes.extend(snapshot.notes.iter().map(snapshot_note));
+    notes.extend(host_notes(snapshot));
     notes.extend(ros_notes(&snapshot.ros));
     notes
 }

@@ -53,6 +53,7 @@ pub fn report() -> RunReport {
         breakdown: None,
         slow_subscribers: None,
         unknown: wirelap_report::ReportedUnknown::default(),
+        hosts: vec![],
         ros2: None,
         notes: vec!["stopped by Ctrl-C".into()],
     }
