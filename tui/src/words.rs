@@ -4,7 +4,7 @@ use crate::app::{App, ReplayState};
 use crate::{columns, text, verdicts};
 use wirelap_correlate::snapshot::{Snapshot, Trust};
 use wirelap_correlate::{Reliability, TracingBudget};
-use wirelap_events::{Nanos, SampleStatus};
+use wirelap_events::{HostClock, HostState, HostStatus, Nanos, SampleStatus};
 use wirelap_history::{KeptMessage, MessageFate};
 use wirelap_report::words::{lost_because, snapshot_notes, unix_server};
 
@@ -60,6 +60,7 @@ pub fn trust_parts(snapshot: &Snapshot) -> Vec<(String, bool)> {
     if muted > 0 {
         parts.push((format!("{} muted", text::counted(muted, "row")), true));
     }
+    parts.extend(hosts(snapshot));
     parts.push(matched);
     if unseen > 0 {
         parts.push((format!("{} packets not captured", text::exact(unseen)), true));
@@ -321,6 +322,35 @@ pub fn nothing_read(replay: &ReplayState) -> Vec<String> {
         "A recording has messages only if it was made with --payload; `wirelap analyze` shows the results that a recording without it keeps."
             .into(),
     ]
+}
+
+/// How the hosts are that are observed by agents, and whether one of them is not well; nothing without any.
+fn hosts(snapshot: &Snapshot) -> Option<(String, bool)> {
+    let hosts = &snapshot.hosts;
+    let unwell = |host: &&HostState| host.status != HostStatus::Connected || host.late > 0;
+    let count = text::counted(hosts.len() as u64, "host");
+    match hosts.iter().find(unwell) {
+        Some(one) => {
+            let more = hosts.iter().filter(unwell).count().saturating_sub(1);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let what = match &one.status {
+                HostStatus::Lost { .. } => "lost",
+                HostStatus::Connecting => "being connected",
+                HostStatus::Behind(_) | HostStatus::Connected => "behind",
+            };
+            Some((format!("{} {what}{more} (p)", one.name), true))
+        }
+        None if hosts.is_empty() => None,
+        None => {
+            let error = |host: &HostState| match host.clock {
+                HostClock::Known { at_most, .. } => Some(at_most),
+                HostClock::Unknown | HostClock::Own | HostClock::Stepped { .. } => None,
+            };
+            let within = hosts.iter().filter_map(error).max();
+            let within = within.map(|within| format!(" ± {}", text::unbroken(&text::time(within))));
+            Some((format!("{count}{}", within.unwrap_or_default()), false))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ impl HostArgs {
         let options = options(filter, detail, tracer);
         let commands = targets.iter().map(|target| target.command(&options)).collect();
         steward.declare_commands(commands).map_err(|error| Failure::Machine(error.to_string()))?;
-        Ok(Agents { targets, steward })
+        Ok(Agents { targets, steward, boot: machine::boot_id() })
     }
 }
 
@@ -103,6 +103,8 @@ fn options(filter: &FilterArgs, detail: DetailArg, tracer: &TracerArgs) -> Vec<O
 pub struct Agents {
     targets: Vec<HostTarget>,
     steward: Arc<Steward>,
+    /// Identity of the present run of this host.
+    boot: String,
 }
 
 impl Agents {
@@ -111,7 +113,7 @@ impl Agents {
     /// # Errors
     /// A thread cannot be started.
     pub fn start(&self) -> Result<MergedHosts, Failure> {
-        MergedHosts::start(&self.targets, &self.steward, machine::now)
+        MergedHosts::start(&self.targets, &self.steward, machine::now, &self.boot)
             .map_err(|error| Failure::Machine(format!("cannot start the agents: {error}")))
     }
 }

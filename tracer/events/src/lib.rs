@@ -13,7 +13,7 @@
 //! | [`frame`] | [`Frame`]: one protocol frame in a flow's bytes | protocols → correlate |
 //! | [`stage`] | [`Stage`], [`Segment`], and the times of a leg | correlate → report, tui |
 //! | [`delivery`] | [`Leg`], [`Delivery`]: a message at one reader | correlate → report |
-//! | [`host`] | [`HostState`]: a host that is observed beside others | hosts → session, correlate → report, tui |
+//! | [`host_state`] | [`HostState`]: a host that is observed beside others | hosts → session, correlate → report, tui |
 //! | [`human`] | how counts, bytes, times and shares are written for people | correlate, report, tui |
 //! | [`stamp`] | [`Stamp`]: the 8-byte header of payloads of wirelap's workloads | workloads ↔ correlate |
 
@@ -26,7 +26,7 @@ pub mod delivery;
 mod detail;
 pub mod event;
 pub mod frame;
-pub mod host;
+pub mod host_state;
 pub mod human;
 pub mod net;
 pub mod range;
@@ -52,7 +52,7 @@ pub use event::{
     ThreadState, TxState, Wake, WrittenBytes, tcp_flags,
 };
 pub use frame::{DecodedMessage, Frame, FrameClass, GlobalKey, Receipt, Release, RequestLimits};
-pub use host::{HostClock, HostState, HostStatus};
+pub use host_state::{HostClock, HostState, HostStatus};
 pub use net::{FlowKey, NetNs, SocketId, Transport};
 pub use range::{ByteRange, FlowId, FlowRange, Offset, Seq};
 pub use saturate::{Saturate, Total};

@@ -1,5 +1,6 @@
 //! What is known of a host, and its events that wait for those of others.
 
+use crate::machine::Machine;
 use crate::stream::{AgentState, Hello, ProcessUse};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
@@ -13,6 +14,9 @@ const MAX_WAITING: usize = 4_096;
 /// The most open sockets that are remembered.
 const MAX_SOCKETS: usize = 65_536;
 
+/// What is said of an agent that is not needed.
+const DOUBLE: &str = "another agent runs in the same network namespace, and reports everything";
+
 /// A note that an agent wrote: subject and text.
 pub type AgentNote = (String, String);
 
@@ -24,7 +28,11 @@ pub struct Host {
     /// Up to this time of its own clock, all its events have come.
     pub frontier: Option<Nanos>,
     /// Identity of the run that its clock counts from.
-    boot: String,
+    pub boot: String,
+    /// Place of its clock among the clocks; hosts that share a kernel share one.
+    pub clock: usize,
+    /// Another agent runs in the same network namespace, and has all its events.
+    pub is_double: bool,
     /// Open sockets, by the numbers that they have in the merged events.
     sockets: FxHashSet<SocketId>,
     /// Its agent runs.
@@ -45,6 +53,8 @@ impl Host {
             waiting: VecDeque::new(),
             frontier: None,
             boot: String::new(),
+            clock: usize::from(number.saturating_sub(1)),
+            is_double: false,
             sockets: FxHashSet::default(),
             is_up: false,
             is_closing: false,
@@ -71,7 +81,8 @@ impl Host {
             state.name = hello.host;
         }
         (state.version, state.kernel) = (hello.version, hello.kernel);
-        state.lacks = hello.instead.into_iter().chain(hello.lacks).collect();
+        let double = self.is_double.then(|| DOUBLE.to_owned());
+        state.lacks = double.into_iter().chain(hello.instead).chain(hello.lacks).collect();
         state.status = HostStatus::Connected;
         is_other
     }
@@ -164,13 +175,26 @@ impl Host {
         self.next = None;
     }
 
-    /// Leaves out the next event, because it comes too late.
-    pub fn skip(&mut self) {
+    /// True if the next event is one that the agent of another host of the machine reports, too, and that is of that one.
+    pub fn is_of_another(&self, index: usize, machine: &mut Machine) -> bool {
+        match self.waiting.front().and_then(RecordBlock::peek) {
+            Some(Entry::Event(event)) => machine.owner(&event).is_some_and(|owner| owner != index),
+            _ => false,
+        }
+    }
+
+    /// Goes on to the event after the next one.
+    pub fn pass_over(&mut self) {
         if let Some(block) = self.waiting.front_mut() {
             block.advance();
         }
-        self.leave_out(1);
         self.next = None;
+    }
+
+    /// Leaves out the next event, because it comes too late.
+    pub fn skip(&mut self) {
+        self.pass_over();
+        self.leave_out(1);
     }
 
     /// Closes its sockets: nobody sees any more what they do.

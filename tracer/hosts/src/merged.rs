@@ -7,14 +7,16 @@
 
 use crate::connection::{Connection, News};
 use crate::host::{AgentNote, Host};
-use crate::stream::{ProcessUse, Question};
+use crate::machine::Machine;
+use crate::stream::{Hello, ProcessUse, Question};
 use crate::target::HostTarget;
+use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
-use wirelap_events::{Body, Event, HostClock, HostState, HostStatus, Nanos, Pid};
+use wirelap_events::{Body, Event, HostClock, HostState, HostStatus, Nanos, NetNs, Pid};
 use wirelap_process::steward::Steward;
 use wirelap_recording::hosts::live::{ClockSource, HostClockState, LiveClocks};
 
@@ -60,6 +62,10 @@ pub struct MergedHosts {
     connections: Vec<Connection>,
     hosts: Vec<Host>,
     clocks: LiveClocks,
+    /// Kernels by the identity of their present run.
+    machines: FxHashMap<String, Machine>,
+    /// Identity of the present run of this host.
+    own_boot: String,
     now: fn() -> Nanos,
     pings: VecDeque<Ping>,
     pinged: Nanos,
@@ -73,7 +79,8 @@ pub struct MergedHosts {
 }
 
 impl MergedHosts {
-    /// Starts an agent on each host. The steward knows their commands, in the same order. `now` is this host's monotonic clock.
+    /// Starts an agent on each host. The steward knows their commands, in the same order. `now` is this host's monotonic clock,
+    /// and `own_boot` the identity of its present run.
     ///
     /// # Errors
     /// There are too many hosts, the steward has ended, or a thread cannot be started.
@@ -81,6 +88,7 @@ impl MergedHosts {
         targets: &[HostTarget],
         steward: &Arc<Steward>,
         now: fn() -> Nanos,
+        own_boot: &str,
     ) -> io::Result<MergedHosts> {
         let (news_to, news) = sync_channel(MAX_NEWS);
         let connections = (0..targets.len())
@@ -97,6 +105,8 @@ impl MergedHosts {
             connections,
             hosts: hosts.collect(),
             clocks: LiveClocks::new(targets.len().saturating_add(1)),
+            machines: FxHashMap::default(),
+            own_boot: own_boot.to_owned(),
             now,
             pings: VecDeque::new(),
             pinged: Nanos(0),
@@ -138,7 +148,10 @@ impl MergedHosts {
 
     /// Largest error of times between two hosts, by their numbers; `None` if it is not known.
     pub fn bound(&self, a: u8, b: u8) -> Option<Nanos> {
-        self.clocks.bound(clock_of(a), clock_of(b))
+        let clock = |number| Some(self.hosts.get(self.index(number)?)?.clock);
+        // This host has the reference clock, observed or not.
+        let clock = |number| clock(number).or((number == 1).then_some(0));
+        self.clocks.bound(clock(a)?, clock(b)?)
     }
 
     /// Asks the host of a process where that runs and what it uses. The answers are notes.
@@ -169,19 +182,26 @@ impl MergedHosts {
 
     fn take(&mut self, index: usize, news: News) {
         let now = (self.now)();
+        if let News::Hello(hello) = &news {
+            self.place(index, hello);
+        }
         let Some(host) = self.hosts.get_mut(index) else { return };
-        let clock = clock_of(host.state.number);
+        let clock = host.clock;
         match news {
             News::Hello(hello) => {
-                if host.begins(hello) {
+                if host.begins(hello) && clock == clock_of(host.state.number) {
                     self.clocks.forget(clock);
                 }
                 // The first pings tell at once where its clock stands.
                 self.pinged = Nanos(0);
             }
             News::Records(block, bytes) => {
+                let machine = self.machines.get(&host.boot).filter(|machine| machine.is_shared());
+                let is_own = |netns| machine.is_none_or(|one| one.owner_of(netns) == Some(index));
                 for event in block.events() {
-                    if let Body::Packet(packet) = &event.body {
+                    if let Body::Packet(packet) = &event.body
+                        && is_own(packet.netns)
+                    {
                         self.clocks.packet(clock, event.at, packet);
                     }
                 }
@@ -207,8 +227,22 @@ impl MergedHosts {
             News::Ended { why, is_final } => {
                 let why = if is_final { why } else { format!("{why}; trying again") };
                 host.ends(now, why);
+                self.machines.values_mut().for_each(|machine| machine.leave(index));
             }
         }
+    }
+
+    /// Finds out which kernel a host's agent runs on, and so which clock it has.
+    fn place(&mut self, index: usize, hello: &Hello) {
+        self.machines.values_mut().for_each(|machine| machine.leave(index));
+        let is_here = hello.boot == self.own_boot;
+        let others = self.hosts.iter().enumerate().filter(|(other, _)| *other != index);
+        let mut same = others.filter(|(_, host)| host.is_up && host.boot == hello.boot);
+        let shared = same.next().map(|(_, host)| host.clock);
+        let Some(host) = self.hosts.get_mut(index) else { return };
+        host.clock = if is_here { 0 } else { shared.unwrap_or(clock_of(host.state.number)) };
+        let machine = self.machines.entry(hello.boot.clone()).or_default();
+        host.is_double = !machine.join(index, NetNs(hello.netns));
     }
 
     /// Pings the hosts and estimates their clocks, when it is time.
@@ -218,7 +252,7 @@ impl MergedHosts {
             self.pinged = now;
             for (index, (host, connection)) in self.hosts.iter().zip(&self.connections).enumerate()
             {
-                if !host.is_up || host.state.number == 1 {
+                if !host.is_up || host.clock == 0 {
                     continue;
                 }
                 if self.pings.len() >= MAX_PINGS {
@@ -235,7 +269,7 @@ impl MergedHosts {
             self.clocks.refresh(now);
             for host in &mut self.hosts {
                 host.next = None;
-                host.state.clock = clock_state(&self.clocks, host.state.number);
+                host.state.clock = clock_state(&self.clocks, host.clock);
             }
         }
     }
@@ -246,12 +280,17 @@ impl MergedHosts {
         let mut count = 0_usize;
         while let Some((index, at)) = self.oldest(limit) {
             let Some(host) = self.hosts.get_mut(index) else { break };
+            let machine = self.machines.get_mut(&host.boot).filter(|machine| machine.is_shared());
+            if host.is_double || machine.is_some_and(|machine| host.is_of_another(index, machine)) {
+                host.pass_over();
+                continue;
+            }
             if at + DISORDER < self.newest {
                 host.skip();
                 continue;
             }
             self.newest = self.newest.max(at);
-            let (clocks, clock) = (&self.clocks, clock_of(host.state.number));
+            let (clocks, clock) = (&self.clocks, host.clock);
             host.hand_out(|at| clocks.to_reference(clock, at).unwrap_or_default(), sink);
             count = count.saturating_add(1);
         }
@@ -267,18 +306,13 @@ impl MergedHosts {
     fn limit(&mut self) -> Nanos {
         let now = (self.now)();
         let clocks = &self.clocks;
-        let reached =
-            |host: &Host| clocks.to_reference(clock_of(host.state.number), host.frontier?);
+        let reached = |host: &Host| clocks.to_reference(host.clock, host.frontier?);
         let newest = self.hosts.iter().filter(|host| host.is_up).filter_map(reached).max();
         // Without any host, there is nothing to wait for.
         let Some(newest) = newest else { return now };
         let mut limit = newest;
         for host in self.hosts.iter_mut().filter(|host| host.is_up) {
-            let Some(at) =
-                clocks.to_reference(clock_of(host.state.number), host.frontier.unwrap_or_default())
-            else {
-                continue;
-            };
+            let Some(at) = reached(host) else { continue };
             if at + PATIENCE >= newest {
                 limit = limit.min(at);
             }
@@ -300,7 +334,7 @@ impl MergedHosts {
         let mut oldest: Option<(usize, Nanos)> = None;
         for (index, host) in self.hosts.iter_mut().enumerate() {
             if host.next.is_none() {
-                let clock = clock_of(host.state.number);
+                let clock = host.clock;
                 host.next = host.next_own(&mut note).and_then(|at| clocks.to_reference(clock, at));
             }
             let Some(at) = host.next.filter(|at| *at <= limit) else { continue };
@@ -312,16 +346,16 @@ impl MergedHosts {
     }
 }
 
-/// The place of a host's clock among the clocks: this host's is the first.
+/// The place of a clock that no other host shares among the clocks: this host's is the first.
 fn clock_of(number: u8) -> usize {
     usize::from(number.saturating_sub(1))
 }
 
-fn clock_state(clocks: &LiveClocks, number: u8) -> HostClock {
-    if number == 1 {
+fn clock_state(clocks: &LiveClocks, clock: usize) -> HostClock {
+    if clock == 0 {
         return HostClock::Own;
     }
-    match clocks.state(clock_of(number)) {
+    match clocks.state(clock) {
         HostClockState::Unknown => HostClock::Unknown,
         HostClockState::Stepped { at, by } => HostClock::Stepped { at, by },
         HostClockState::Known {

@@ -9,7 +9,7 @@ use crate::place_notes::{NAME, NAMESPACE, PROCESS, name_text, process_text};
 use crate::places::{self, PlaceReader};
 use crate::settings::SessionView;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -93,12 +93,12 @@ pub fn run_agent(settings: &AgentSettings, signals: &Signals) -> Result<(), Fail
 /// Who this agent is.
 fn hello(observer: &Observer) -> Hello {
     let lacks = observer.hooks().into_iter().filter(|hook| hook.hook.is_none());
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     Hello {
         version: env!("CARGO_PKG_VERSION").into(),
         host: machine::hostname().unwrap_or_default(),
         kernel: machine::kernel(),
-        boot: boot.trim().into(),
+        boot: machine::boot_id(),
+        netns: places::own_namespace().map_or(0, |netns| netns.0),
         instead: None,
         lacks: lacks.map(|hook| format!("{}: {}", hook.observation, hook.without)).collect(),
     }

@@ -26,6 +26,11 @@ pub fn kernel() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
+/// Identity of the present run of this host, which a reboot changes (`random(4)`); empty if it is not known.
+pub fn boot_id() -> String {
+    line("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+}
+
 /// The host name; `None` if it is empty.
 pub fn hostname() -> Option<String> {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();

@@ -68,6 +68,7 @@ pub fn sentence(line: &LogLine<'_>) -> String {
             text::counted_as(*count, "message is overdue", "messages are overdue")
         }
         LogEvent::NothingOverdue => "no message is overdue any more".into(),
+        LogEvent::Host { name, what, is_well: _ } => format!("host {name}: {what}"),
         LogEvent::Note(sentence) => sentence.clone(),
     };
     format!("{row}{what}")

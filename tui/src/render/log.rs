@@ -90,6 +90,7 @@ fn write(out: &mut Vec<Line<'_>>, app: &App, line: &LogLine<'_>, (width, theme):
 fn gravity(event: &LogEvent, theme: Theme) -> (char, Style) {
     match event {
         LogEvent::RowSilent
+        | LogEvent::Host { is_well: false, .. }
         | LogEvent::ProcessGone { .. }
         | LogEvent::VerdictBegan(_, Severity::Problem)
         | LogEvent::EventsLost(_)
@@ -103,6 +104,7 @@ fn gravity(event: &LogEvent, theme: Theme) -> (char, Style) {
         | LogEvent::RowSpeaks(_)
         | LogEvent::VerdictEnded(_)
         | LogEvent::Trust(Reliability::Good)
+        | LogEvent::Host { is_well: true, .. }
         | LogEvent::NothingOverdue => ('+', theme.heading()),
     }
 }

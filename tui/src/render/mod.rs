@@ -33,6 +33,7 @@ pub(crate) mod footer;
 mod grouping;
 mod header;
 mod help;
+mod hosts;
 mod ledger;
 mod log;
 mod messages;

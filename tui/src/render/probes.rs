@@ -18,8 +18,9 @@
 //!  traffic that is not decoded
 //!  Traffic on port 5432 (127.0.0.1:5432, postgres): … → --decode 5432=PROTOCOL
 //! ```
-//! From 160 columns on, hooks and traffic are to the right of the events.
+//! Where several hosts are observed by agents, these stand in place of the hooks. From 160 columns on, hooks and traffic are to the right of the events.
 
+use super::hosts;
 use super::page::{self, Page};
 use crate::app::{App, ProbePoint};
 use crate::text;
@@ -53,7 +54,11 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     self::events(&mut events, app);
     tracer(&mut events, app);
     trust(&mut events, &app.snapshot().trust);
-    self::hooks(&mut hooks, app);
+    if app.snapshot().hosts.is_empty() {
+        self::hooks(&mut hooks, app);
+    } else {
+        hosts::add(&mut hooks, &app.snapshot().hosts);
+    }
     unknown(&mut hooks, app);
     if widths.is_some() {
         return page::beside(frame, area, "probes", [events, hooks], app.scroll());

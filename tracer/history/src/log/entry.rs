@@ -37,6 +37,15 @@ pub enum LogEvent {
     Overdue(u64),
     /// No message is overdue any more.
     NothingOverdue,
+    /// A host that is observed by an agent does something else than before.
+    Host {
+        /// The host's name.
+        name: String,
+        /// What it does, in a few words.
+        what: String,
+        /// It sends what it observes, in time.
+        is_well: bool,
+    },
     /// The result of something that the user has asked for, as a sentence.
     Note(String),
 }

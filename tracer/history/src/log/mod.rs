@@ -16,8 +16,9 @@ pub(crate) use row::name as row_name;
 use row::{RowState, name};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use std::mem::discriminant;
 use wirelap_correlate::Snapshot;
-use wirelap_events::{EventLosses, GroupId, Nanos};
+use wirelap_events::{EventLosses, GroupId, HostClock, HostState, HostStatus, Nanos};
 
 /// The most entries that are kept.
 const ENTRIES: usize = 10_000;
@@ -54,6 +55,15 @@ impl EventLog {
             self.rows.remove(part);
         }
         self.lost(now.trust.losses().since(before.trust.losses()), now.at);
+        for host in &now.hosts {
+            let before = before.hosts.iter().find(|one| one.number == host.number);
+            if before.is_none_or(|before| !is_alike(before, host)) {
+                let (name, what) = (host.name.clone(), host.words());
+                let is_well = host.status == HostStatus::Connected;
+                let event = LogEvent::Host { name, what, is_well };
+                self.push(LogEntry { at: now.at, row: None, event });
+            }
+        }
         for group in &now.groups {
             let mut events = Vec::new();
             let state = self.rows.entry(group.id).or_insert_with(|| {
@@ -90,6 +100,15 @@ impl EventLog {
         }
         self.entries.push_back(entry);
     }
+}
+
+/// True if a host does the same as before, whatever its figures are.
+fn is_alike(before: &HostState, now: &HostState) -> bool {
+    let is = |state: &HostState| {
+        let stepped = matches!(state.clock, HostClock::Stepped { .. });
+        (discriminant(&state.status), stepped, state.restarts)
+    };
+    is(before) == is(now)
 }
 
 #[cfg(test)]
