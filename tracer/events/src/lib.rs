@@ -11,6 +11,7 @@
 //! | [`range`] | [`Seq`], [`Offset`], [`ByteRange`], [`FlowRange`] | capture → correlate → protocols |
 //! | [`event`] | [`Event`]: one observation in the kernel | capture → correlate |
 //! | [`frame`] | [`Frame`]: one protocol frame in a flow's bytes | protocols → correlate |
+//! | [`hosts`] | [`HostBounds`]: the error of times between two hosts; numbers that tell hosts apart | recording → correlate |
 //! | [`stage`] | [`Stage`], [`Segment`], and the times of a leg | correlate → report, tui |
 //! | [`delivery`] | [`Leg`], [`Delivery`]: a message at one reader | correlate → report |
 //! | [`host_state`] | [`HostState`]: a host that is observed beside others | hosts → session, correlate → report, tui |
@@ -27,6 +28,8 @@ mod detail;
 pub mod event;
 pub mod frame;
 pub mod host_state;
+||||||| parent of 468dad60 (Errors of times between hosts: a table by pair, which the correlator takes)
+pub mod hosts;
 pub mod human;
 pub mod net;
 pub mod range;
@@ -53,6 +56,8 @@ pub use event::{
 };
 pub use frame::{DecodedMessage, Frame, FrameClass, GlobalKey, Receipt, Release, RequestLimits};
 pub use host_state::{HostClock, HostState, HostStatus};
+||||||| parent of 468dad60 (Errors of times between hosts: a table by pair, which the correlator takes)
+pub use hosts::HostBounds;
 pub use net::{FlowKey, NetNs, SocketId, Transport};
 pub use range::{ByteRange, FlowId, FlowRange, Offset, Seq};
 pub use saturate::{Saturate, Total};
