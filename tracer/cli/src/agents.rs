@@ -19,7 +19,7 @@ pub struct HostArgs {
     #[arg(long = "host", value_name = "[USER@]HOST", value_parser = HostTarget::ssh)]
     pub hosts: Vec<HostTarget>,
 
-    /// Observe a host, too, that this command reaches, to which `wirelap agent …` is appended: 'docker exec -i NAME'. It runs with the
+    /// Observe a host, too, that this command reaches, to which `wirelap agent …` is appended: 'docker exec -i NAME', or 'hub: ssh -p 2222 10.0.0.9' to call the host hub. It runs with the
     /// rights of this wirelap. May be given several times
     #[arg(long, value_name = "COMMAND", value_parser = HostTarget::via)]
     pub via: Vec<HostTarget>,

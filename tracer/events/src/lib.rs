@@ -28,7 +28,6 @@ mod detail;
 pub mod event;
 pub mod frame;
 pub mod host_state;
-||||||| parent of 468dad60 (Errors of times between hosts: a table by pair, which the correlator takes)
 pub mod hosts;
 pub mod human;
 pub mod net;
@@ -56,7 +55,6 @@ pub use event::{
 };
 pub use frame::{DecodedMessage, Frame, FrameClass, GlobalKey, Receipt, Release, RequestLimits};
 pub use host_state::{HostClock, HostState, HostStatus};
-||||||| parent of 468dad60 (Errors of times between hosts: a table by pair, which the correlator takes)
 pub use hosts::HostBounds;
 pub use net::{FlowKey, NetNs, SocketId, Transport};
 pub use range::{ByteRange, FlowId, FlowRange, Offset, Seq};

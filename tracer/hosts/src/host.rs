@@ -4,12 +4,12 @@ use crate::machine::Machine;
 use crate::stream::{AgentState, Hello, ProcessUse};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
-use wirelap_events::{Body, Cpu, Event, HostState, HostStatus, Nanos, Pid, SocketId};
+use wirelap_events::{Body, Cpu, Event, HostState, HostStatus, Nanos, Pid, Size, SocketId};
 use wirelap_recording::hosts::{Renumbering, retime};
 use wirelap_recording::{Entry, RecordBlock};
 
-/// The most blocks that wait for events of other hosts, or for the host's clock to be known. Beyond, the oldest is left out.
-const MAX_WAITING: usize = 4_096;
+/// The most bytes of records that wait for events of other hosts, or for the host's clock to be known. Beyond, the oldest are left out.
+const MAX_WAITING: usize = 64 << 20;
 
 /// The most open sockets that are remembered.
 const MAX_SOCKETS: usize = 65_536;
@@ -25,6 +25,8 @@ pub struct Host {
     pub state: HostState,
     numbers: Renumbering,
     waiting: VecDeque<RecordBlock>,
+    /// Bytes of what waits.
+    waiting_bytes: Size,
     /// Up to this time of its own clock, all its events have come.
     pub frontier: Option<Nanos>,
     /// Identity of the run that its clock counts from.
@@ -33,6 +35,12 @@ pub struct Host {
     pub clock: usize,
     /// Another agent runs in the same network namespace, and has all its events.
     pub is_double: bool,
+    /// Time at which its agent began, by this host's clock.
+    pub begun: Nanos,
+    /// Time from which on the others wait for it; `None` before its first event.
+    pub joined: Option<Nanos>,
+    /// Sockets that the agent of another host of the machine has from now on.
+    given_away: Vec<SocketId>,
     /// Open sockets, by the numbers that they have in the merged events.
     sockets: FxHashSet<SocketId>,
     /// Its agent runs.
@@ -51,10 +59,14 @@ impl Host {
             state: HostState { number, name, ..HostState::default() },
             numbers: Renumbering::of(number),
             waiting: VecDeque::new(),
+            waiting_bytes: Size(0),
             frontier: None,
             boot: String::new(),
             clock: usize::from(number.saturating_sub(1)),
             is_double: false,
+            begun: Nanos(0),
+            joined: None,
+            given_away: Vec::new(),
             sockets: FxHashSet::default(),
             is_up: false,
             is_closing: false,
@@ -72,6 +84,7 @@ impl Host {
         }
         self.state.restarts = self.state.restarts.saturating_add(u64::from(is_again));
         (self.is_up, self.frontier, self.boot) = (true, None, hello.boot);
+        self.joined = None;
         let state = &mut self.state;
         if state.number != 1
             && !hello.host.is_empty()
@@ -121,17 +134,35 @@ impl Host {
         self.processes.get(&pid.number())
     }
 
-    /// Takes in what it has observed.
-    pub fn observes(&mut self, block: RecordBlock) {
-        self.frontier = block.last_tick().or(self.frontier).max(self.frontier);
-        self.state.unreadable = self.state.unreadable.saturating_add(block.unreadable() as u64);
-        if self.waiting.len() >= MAX_WAITING
-            && let Some(oldest) = self.waiting.pop_front()
-        {
-            self.leave_out(oldest.events().count());
-            self.next = None;
-        }
+    /// Takes in what it has observed. Each entry is shown to `look`.
+    pub fn observes(&mut self, block: RecordBlock, look: impl FnMut(&Entry<'_>)) {
+        let found = block.survey(look);
+        self.frontier = found.last_tick.max(self.frontier);
+        self.state.unreadable = self.state.unreadable.saturating_add(found.unreadable as u64);
+        self.waiting_bytes += block.len();
         self.waiting.push_back(block);
+        while self.waiting_bytes > MAX_WAITING {
+            self.leave_block_out();
+        }
+    }
+
+    /// Leaves the oldest block out, and counts its events as late.
+    fn leave_block_out(&mut self) {
+        let mut events = 0_usize;
+        if let Some(block) = self.waiting.front() {
+            block.survey(|entry| {
+                events = events.saturating_add(usize::from(matches!(entry, Entry::Event(_))))
+            });
+        }
+        self.drop_block();
+        self.leave_out(events);
+        self.next = None;
+    }
+
+    fn drop_block(&mut self) {
+        if let Some(block) = self.waiting.pop_front() {
+            self.waiting_bytes = self.waiting_bytes - block.len();
+        }
     }
 
     /// The time of its next event by its own clock. Notes before it are handed out.
@@ -140,7 +171,7 @@ impl Host {
             let block = self.waiting.front_mut()?;
             match block.peek() {
                 None => {
-                    self.waiting.pop_front();
+                    self.drop_block();
                     continue;
                 }
                 Some(Entry::Event(event)) => return Some(event.at),
@@ -197,6 +228,28 @@ impl Host {
         self.leave_out(1);
     }
 
+    /// Leaves sockets, by their kernel's numbers, to the agent of another host of the machine.
+    pub fn give_away(&mut self, sockets: Vec<SocketId>) {
+        let ours = sockets.into_iter().map(|id| id.on_host(self.state.number));
+        self.given_away.extend(ours);
+    }
+
+    /// Closes the sockets that another agent has.
+    pub fn close_given_away(&mut self, at: Nanos, sink: &mut dyn FnMut(&Event<'_>)) {
+        let cpu = Cpu(0).on_host(self.state.number);
+        for socket in std::mem::take(&mut self.given_away) {
+            if self.sockets.remove(&socket) {
+                sink(&Event { at, cpu, body: Body::Closed(socket) });
+            }
+        }
+    }
+
+    /// True if the next event is that a socket is known, or closed.
+    pub fn is_next_of_socket(&self) -> bool {
+        let next = self.waiting.front().and_then(RecordBlock::peek);
+        matches!(next, Some(Entry::Event(Event { body: Body::Socket(_) | Body::Closed(_), .. })))
+    }
+
     /// Closes its sockets: nobody sees any more what they do.
     pub fn close(&mut self, at: Nanos, sink: &mut dyn FnMut(&Event<'_>)) {
         self.is_closing = false;
@@ -211,9 +264,8 @@ impl Host {
     }
 
     fn leave_out_all(&mut self) {
-        while let Some(block) = self.waiting.pop_front() {
-            self.leave_out(block.events().count());
+        while !self.waiting.is_empty() {
+            self.leave_block_out();
         }
-        self.next = None;
     }
 }

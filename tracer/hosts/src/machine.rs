@@ -34,6 +34,11 @@ impl Machine {
         self.members.retain(|&(member, _)| member != host);
     }
 
+    /// The namespaces that agents run in, first that of the agent which has all others.
+    pub fn namespaces(&self) -> Vec<NetNs> {
+        self.members.iter().map(|&(_, netns)| netns).collect()
+    }
+
     /// True if some events of one agent are another one's.
     pub fn is_shared(&self) -> bool {
         self.members.len() > 1
@@ -43,6 +48,12 @@ impl Machine {
     pub fn owner_of(&self, netns: NetNs) -> Option<usize> {
         let member = self.members.iter().find(|&&(_, own)| own == netns);
         member.or(self.members.first()).map(|&(host, _)| host)
+    }
+
+    /// The sockets that are known of a namespace.
+    pub fn sockets_in(&self, netns: NetNs) -> Vec<SocketId> {
+        let inside = self.sockets.iter().filter(|(_, of)| **of == netns);
+        inside.map(|(id, _)| *id).collect()
     }
 
     /// The host that an event is of; `None` if it is of every host that reports it.
@@ -92,12 +103,30 @@ impl Machine {
     }
 }
 
+/// A socket of the process 1000, 1001 … in the namespace 10, 11 … of the first host, the second …
+#[cfg(test)]
+pub fn socket_of(host: usize, id: u64) -> wirelap_events::Socket {
+    use wirelap_events::{Comm, Socket, SocketOrigin, TaskId, Tid, Transport};
+    let host = u32::try_from(host).unwrap_or_default();
+    Socket {
+        id: SocketId(id),
+        netns: NetNs(10 + host),
+        transport: Transport::Tcp,
+        local: ([10, 0, 0, 1], 1).into(),
+        remote: None,
+        task: TaskId { pid: Pid(1_000 + host), tid: Tid(1) },
+        comm: Comm::default(),
+        origin: SocketOrigin::FirstSeen,
+        tx_next: None,
+        rx_next: None,
+        is_subflow: false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::{
-        Comm, Cpu, Nanos, Ready, ReadyKind, Socket, SocketOrigin, TaskId, Tid, Transport, Wake,
-    };
+    use wirelap_events::{Cpu, Nanos, Ready, ReadyKind, Socket, TaskId, Tid, Wake};
 
     fn event(body: Body<'static>) -> Event<'static> {
         Event { at: Nanos(1), cpu: Cpu(0), body }
@@ -111,19 +140,7 @@ mod tests {
         let owners = [10, 20, 30].map(|netns| machine.owner_of(NetNs(netns)));
         assert_eq!(owners, [Some(0), Some(2), Some(0)]);
         let task = TaskId { pid: Pid(7), tid: Tid(8) };
-        let socket = Socket {
-            id: SocketId(5),
-            netns: NetNs(20),
-            transport: Transport::Tcp,
-            local: ([10, 0, 0, 1], 1).into(),
-            remote: None,
-            task,
-            comm: Comm::default(),
-            origin: SocketOrigin::FirstSeen,
-            tx_next: None,
-            rx_next: None,
-            is_subflow: false,
-        };
+        let socket = Socket { id: SocketId(5), netns: NetNs(20), task, ..socket_of(0, 1) };
         let mut owner = |body| machine.owner(&event(body));
         assert_eq!(owner(Body::Socket(socket)), Some(2));
         let ready =

@@ -16,15 +16,18 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
-use wirelap_events::{Body, Event, HostClock, HostState, HostStatus, Nanos, NetNs, Pid};
+use wirelap_events::{
+    Body, Event, HostBounds, HostClock, HostState, HostStatus, Nanos, NetNs, Pid,
+};
 use wirelap_process::steward::Steward;
+use wirelap_recording::Entry;
 use wirelap_recording::hosts::live::{ClockSource, HostClockState, LiveClocks};
 
 /// The most hosts, with this one.
 pub const MAX_HOSTS: usize = 64;
 
 /// Longest time by which a host's events may be older than those of the others before these wait no more.
-const PATIENCE: Nanos = Nanos::from_millis(2_000);
+const PATIENCE: Nanos = Nanos::from_millis(4_000);
 
 /// An event that is older than one that was handed out already is still handed out if the difference is no larger. Clocks are corrected
 /// by less.
@@ -67,6 +70,8 @@ pub struct MergedHosts {
     /// Identity of the present run of this host.
     own_boot: String,
     now: fn() -> Nanos,
+    /// When the agents were started. At first, all wait until each has begun.
+    began: Nanos,
     pings: VecDeque<Ping>,
     pinged: Nanos,
     pings_sent: u64,
@@ -94,13 +99,22 @@ impl MergedHosts {
         let connections = (0..targets.len())
             .map(|index| Connection::start(index, Arc::clone(steward), news_to.clone(), now));
         let connections = connections.collect::<io::Result<_>>()?;
+        Ok(MergedHosts::of(targets, news, connections, now, own_boot))
+    }
+
+    fn of(
+        targets: &[HostTarget],
+        news: Receiver<(usize, News)>,
+        connections: Vec<Connection>,
+        now: fn() -> Nanos,
+        own_boot: &str,
+    ) -> MergedHosts {
         let mut number = 1_u8;
         let hosts = targets.iter().map(|target| {
             number = number.saturating_add(u8::from(*target != HostTarget::Here));
             Host::new(if *target == HostTarget::Here { 1 } else { number }, target.name())
         });
-        let began = now();
-        Ok(MergedHosts {
+        MergedHosts {
             news,
             connections,
             hosts: hosts.collect(),
@@ -108,14 +122,15 @@ impl MergedHosts {
             machines: FxHashMap::default(),
             own_boot: own_boot.to_owned(),
             now,
+            began: now(),
             pings: VecDeque::new(),
             pinged: Nanos(0),
             pings_sent: 0,
             estimated: Nanos(0),
             newest: Nanos(0),
-            until: began,
+            until: now(),
             notes: Vec::new(),
-        })
+        }
     }
 
     /// Waits for news of the hosts, and hands out what is complete. Returns the number of events.
@@ -146,22 +161,26 @@ impl MergedHosts {
         self.hosts.iter().map(|host| &host.state)
     }
 
-    /// Largest error of times between two hosts, by their numbers; `None` if it is not known.
-    pub fn bound(&self, a: u8, b: u8) -> Option<Nanos> {
-        let clock = |number| Some(self.hosts.get(self.index(number)?)?.clock);
-        // This host has the reference clock, observed or not.
-        let clock = |number| clock(number).or((number == 1).then_some(0));
-        self.clocks.bound(clock(a)?, clock(b)?)
+    /// Largest errors of times between hosts, as of the last estimate.
+    pub fn bounds(&self) -> HostBounds {
+        let mut bounds = HostBounds::default();
+        for (before, a) in self.hosts.iter().enumerate() {
+            for b in self.hosts.iter().take(before) {
+                let bound = self.clocks.bound(a.clock, b.clock);
+                bounds.set(a.state.number, b.state.number, bound);
+            }
+        }
+        bounds
     }
 
     /// Asks the host of a process where that runs and what it uses. The answers are notes.
     pub fn ask_place(&self, pid: Pid) {
-        self.ask(pid, Question::Place(Pid(pid.number())));
+        self.ask(pid, &Question::Place(Pid(pid.number())));
     }
 
     /// Asks the host of a process what its threads are doing. The answers are events.
     pub fn ask_states(&self, pid: Pid) {
-        self.ask(pid, Question::States(Pid(pid.number())));
+        self.ask(pid, &Question::States(Pid(pid.number())));
     }
 
     /// What a process uses that was asked for.
@@ -169,7 +188,7 @@ impl MergedHosts {
         self.hosts.get(self.index(pid.host())?)?.usage(pid)
     }
 
-    fn ask(&self, pid: Pid, question: Question) {
+    fn ask(&self, pid: Pid, question: &Question) {
         let connection = self.index(pid.host()).and_then(|index| self.connections.get(index));
         if let Some(connection) = connection {
             connection.ask(question);
@@ -189,24 +208,27 @@ impl MergedHosts {
         let clock = host.clock;
         match news {
             News::Hello(hello) => {
+                host.begun = now;
                 if host.begins(hello) && clock == clock_of(host.state.number) {
                     self.clocks.forget(clock);
                 }
+                self.share();
                 // The first pings tell at once where its clock stands.
                 self.pinged = Nanos(0);
             }
             News::Records(block, bytes) => {
                 let machine = self.machines.get(&host.boot).filter(|machine| machine.is_shared());
                 let is_own = |netns| machine.is_none_or(|one| one.owner_of(netns) == Some(index));
-                for event in block.events() {
-                    if let Body::Packet(packet) = &event.body
+                let clocks = &mut self.clocks;
+                host.state.bytes = bytes;
+                host.observes(block, |entry| {
+                    if let Entry::Event(event) = entry
+                        && let Body::Packet(packet) = &event.body
                         && is_own(packet.netns)
                     {
-                        self.clocks.packet(clock, event.at, packet);
+                        clocks.packet(clock, event.at, packet);
                     }
-                }
-                host.state.bytes = bytes;
-                host.observes(block);
+                });
             }
             News::Answer { number, there, back } => {
                 if let Some(at) = self.pings.iter().position(|ping| ping.number == number)
@@ -228,6 +250,7 @@ impl MergedHosts {
                 let why = if is_final { why } else { format!("{why}; trying again") };
                 host.ends(now, why);
                 self.machines.values_mut().for_each(|machine| machine.leave(index));
+                self.share();
             }
         }
     }
@@ -242,7 +265,29 @@ impl MergedHosts {
         let Some(host) = self.hosts.get_mut(index) else { return };
         host.clock = if is_here { 0 } else { shared.unwrap_or(clock_of(host.state.number)) };
         let machine = self.machines.entry(hello.boot.clone()).or_default();
-        host.is_double = !machine.join(index, NetNs(hello.netns));
+        let netns = NetNs(hello.netns);
+        let before = machine.owner_of(netns).filter(|before| *before != index);
+        host.is_double = !machine.join(index, netns);
+        if let Some(before) = before.filter(|_| !host.is_double) {
+            let moved = machine.sockets_in(netns);
+            if let Some(before) = self.hosts.get_mut(before) {
+                before.give_away(moved);
+            }
+        }
+    }
+
+    /// Tells the agents of each kernel that has several which of them has what.
+    fn share(&self) {
+        for machine in self.machines.values() {
+            let all = machine.namespaces();
+            for (host, connection) in self.hosts.iter().zip(&self.connections) {
+                if host.is_up
+                    && self.machines.get(&host.boot).is_some_and(|of| std::ptr::eq(of, machine))
+                {
+                    connection.ask(&Question::Share(all.clone()));
+                }
+            }
+        }
     }
 
     /// Pings the hosts and estimates their clocks, when it is time.
@@ -261,7 +306,7 @@ impl MergedHosts {
                 self.pings_sent = self.pings_sent.wrapping_add(1);
                 let sent = (self.now)();
                 self.pings.push_back(Ping { number: self.pings_sent, host: index, sent });
-                connection.ask(Question::Ping(self.pings_sent));
+                connection.ask(&Question::Ping(self.pings_sent));
             }
         }
         if now >= self.estimated + CLOCK_INTERVAL {
@@ -285,18 +330,31 @@ impl MergedHosts {
                 host.pass_over();
                 continue;
             }
-            if at + DISORDER < self.newest {
-                host.skip();
+            let newest = self.newest;
+            let joined = *host.joined.get_or_insert(newest);
+            // That a socket is open matters however late it is known.
+            let earliest = if host.is_next_of_socket() { newest } else { Nanos(0) };
+            if at + DISORDER < newest && earliest != newest {
+                // What it saw before the others could wait for it is no loss.
+                if at < joined {
+                    host.pass_over()
+                } else {
+                    host.skip()
+                }
                 continue;
             }
-            self.newest = self.newest.max(at);
+            self.newest = newest.max(at);
             let (clocks, clock) = (&self.clocks, host.clock);
-            host.hand_out(|at| clocks.to_reference(clock, at).unwrap_or_default(), sink);
+            let reference = |at| clocks.to_reference(clock, at).unwrap_or_default().max(earliest);
+            host.hand_out(reference, sink);
             count = count.saturating_add(1);
         }
-        let until = self.until;
-        for host in self.hosts.iter_mut().filter(|host| host.is_closing && host.next.is_none()) {
-            host.close(until.max(self.newest), sink);
+        let at = self.until.max(self.newest);
+        for host in &mut self.hosts {
+            if host.is_closing && host.next.is_none() {
+                host.close(at, sink);
+            }
+            host.close_given_away(at, sink);
         }
         self.until = self.until.max(limit);
         count
@@ -305,11 +363,20 @@ impl MergedHosts {
     /// The time that every host has reached which is waited for.
     fn limit(&mut self) -> Nanos {
         let now = (self.now)();
+        let is_settled = |host: &Host| host.state.status != HostStatus::Connecting;
+        if now < self.began + PATIENCE && !self.hosts.iter().all(is_settled) {
+            return Nanos(0);
+        }
         let clocks = &self.clocks;
         let reached = |host: &Host| clocks.to_reference(host.clock, host.frontier?);
         let newest = self.hosts.iter().filter(|host| host.is_up).filter_map(reached).max();
         // Without any host, there is nothing to wait for.
         let Some(newest) = newest else { return now };
+        // A host that has just begun tells soon what it has seen, and what its clock is.
+        let is_new = |host: &Host| reached(host).is_none() && now < host.begun + PATIENCE;
+        if self.hosts.iter().any(|host| host.is_up && is_new(host)) {
+            return Nanos(0);
+        }
         let mut limit = newest;
         for host in self.hosts.iter_mut().filter(|host| host.is_up) {
             let Some(at) = reached(host) else { continue };
@@ -375,3 +442,6 @@ fn clock_state(clocks: &LiveClocks, clock: usize) -> HostClock {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

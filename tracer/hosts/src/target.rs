@@ -11,7 +11,12 @@ pub enum HostTarget {
     /// Another host, by ssh: what ssh takes for a destination.
     Ssh(String),
     /// Through a command, which gets `wirelap agent …` as further arguments: `docker exec -i NAME`.
-    Via(Vec<String>),
+    Via {
+        /// The host's name.
+        name: String,
+        /// The command and its arguments.
+        command: Vec<String>,
+    },
 }
 
 /// Command in a shell of the other host: root needs no sudo, and may not have it.
@@ -31,16 +36,21 @@ const SSH: [&str; 9] = [
 ];
 
 impl HostTarget {
-    /// The command of `--via`, as a shell would split it at blanks; quotes keep blanks.
+    /// The command of `--via`, as a shell would split it at blanks; quotes keep blanks. A first word that ends in a colon names the
+    /// host; otherwise, the last word does.
     ///
     /// # Errors
     /// A sentence that says what is wrong with it.
     pub fn via(text: &str) -> Result<HostTarget, String> {
-        let words = split(text).ok_or_else(|| format!("a quote in `{text}` is not closed"))?;
-        if words.is_empty() {
-            return Err("a command is needed, for instance `docker exec -i NAME`".into());
+        let mut words = split(text).ok_or_else(|| format!("a quote in `{text}` is not closed"))?;
+        let named = words.first().and_then(|word| word.strip_suffix(':')).map(str::to_owned);
+        if named.is_some() {
+            words.remove(0);
         }
-        Ok(HostTarget::Via(words))
+        let Some(last) = words.last() else {
+            return Err("a command is needed, for instance `docker exec -i NAME`".into());
+        };
+        Ok(HostTarget::Via { name: named.unwrap_or_else(|| last.clone()), command: words })
     }
 
     /// The destination of `--host`.
@@ -59,7 +69,7 @@ impl HostTarget {
         match self {
             HostTarget::Here => "here".into(),
             HostTarget::Ssh(to) => to.rsplit_once('@').map_or(to.as_str(), |(_, host)| host).into(),
-            HostTarget::Via(words) => words.last().cloned().unwrap_or_default(),
+            HostTarget::Via { name, .. } => name.clone(),
         }
     }
 
@@ -71,8 +81,8 @@ impl HostTarget {
         };
         match self {
             HostTarget::Here => DeclaredCommand { words: agent("/proc/self/exe"), as_user: false },
-            HostTarget::Via(words) => {
-                let words = words.iter().map(OsString::from);
+            HostTarget::Via { command, .. } => {
+                let words = command.iter().map(OsString::from);
                 DeclaredCommand { words: words.chain(agent("wirelap")).collect(), as_user: false }
             }
             HostTarget::Ssh(to) => {
@@ -130,9 +140,9 @@ mod tests {
 
     #[test]
     fn a_command_line_is_split_at_blanks_outside_of_quotes() {
-        let words = ["docker", "exec", "-i", "my broker", ""].map(String::from).to_vec();
-        let via = HostTarget::via("docker exec  -i 'my broker' \"\"").unwrap();
-        assert_eq!(via, HostTarget::Via(words));
+        let command = ["docker", "exec", "-i", "my broker", ""].map(String::from).to_vec();
+        let via = HostTarget::via("hub: docker exec  -i 'my broker' \"\"").unwrap();
+        assert_eq!(via, HostTarget::Via { name: "hub".into(), command });
         assert!(HostTarget::via("docker 'exec").unwrap_err().contains("not closed"));
         assert!(HostTarget::via(" ").is_err());
         assert!(HostTarget::ssh("-oProxyCommand=x").is_err() && HostTarget::ssh("").is_err());

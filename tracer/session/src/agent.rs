@@ -2,6 +2,7 @@
 //!
 //! It joins nothing itself. Nothing is read from the network: what it reads from its stdin are questions of the collector.
 
+use crate::carriers::Carriers;
 use crate::machine;
 use crate::meter::Meter;
 use crate::observer::Observer;
@@ -18,7 +19,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use wirelap_capture::{CaptureConfig, CaptureError, Urgency, clock};
-use wirelap_events::{Body, Cpu, Event, Nanos, Pid};
+use wirelap_events::{Body, Cpu, Event, Nanos, NetNs, Pid};
+use wirelap_hosts::machine::Machine;
 use wirelap_hosts::stream::{AgentState, AgentWriter, Hello, ProbeCount, ProcessUse, Question};
 use wirelap_process::{Failure, Signals, remedy, rights};
 use wirelap_recording::{Note, RecordBuffer};
@@ -79,6 +81,8 @@ pub fn run_agent(settings: &AgentSettings, signals: &Signals) -> Result<(), Fail
     rights::keep(observer.rights_still_needed(false));
     let agent = Agent {
         observer,
+        carriers: Carriers::of_this_process(),
+        shared: None,
         urgency,
         stream,
         questions,
@@ -137,8 +141,21 @@ impl Listener {
     }
 }
 
+/// Which events are of this agent, and its place, where agents run in these namespaces of this kernel.
+fn share(all: &[NetNs]) -> Option<(Machine, usize)> {
+    let own = all.iter().position(|netns| Some(*netns) == places::own_namespace())?;
+    let mut machine = Machine::default();
+    for (place, netns) in all.iter().enumerate() {
+        machine.join(place, *netns);
+    }
+    machine.is_shared().then_some((machine, own))
+}
+
 struct Agent {
     observer: Observer,
+    carriers: Carriers,
+    /// Which events are of this agent, and its place, where several run on this kernel.
+    shared: Option<(Machine, usize)>,
     urgency: Option<Urgency>,
     stream: Stream,
     questions: Receiver<Question>,
@@ -192,15 +209,25 @@ impl Agent {
     /// Takes events out of the ring buffer. Returns the time up to which all were taken.
     fn poll(&mut self) -> Result<Nanos, CaptureError> {
         let (before, mut last) = (machine::now(), Nanos(0));
-        let records = &mut self.records;
+        let (records, carriers, shared) = (&mut self.records, &mut self.carriers, &mut self.shared);
         let count = self.observer.poll(WAIT, &mut |event| {
             last = last.max(event.at);
+            let is_of_another = |(machine, own): &mut (Machine, usize)| {
+                machine.owner(event).is_some_and(|owner| owner != *own)
+            };
+            if carriers.is_one(event) || shared.as_mut().is_some_and(is_of_another) {
+                return;
+            }
             // What programs encrypt leaves no host.
             if !matches!(event.body, Body::Plain(_) | Body::Written(_)) {
                 records.event(event, false);
             }
         })?;
         let until = self.observer.taken_until(before, count, last);
+        let carriers = self.carriers.news();
+        if let Some(probes) = self.observer.probes_mut().filter(|_| !carriers.is_empty()) {
+            probes.mute(&carriers)?;
+        }
         if let Some(urgency) = &self.urgency {
             urgency.read(until);
         }
@@ -218,6 +245,7 @@ impl Agent {
                         self.records.event(&event, false);
                     }
                 }
+                Question::Share(all) => self.shared = share(&all),
                 Question::Ping(_) => {}
             }
         }

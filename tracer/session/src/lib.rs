@@ -27,6 +27,7 @@
 mod agent;
 pub mod annotate;
 mod budget;
+mod carriers;
 mod commands;
 mod container_names;
 pub mod environment;

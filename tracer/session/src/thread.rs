@@ -141,6 +141,9 @@ impl<S: DeliverySink> SessionThread<S> {
             }
             published = Instant::now();
             self.read_thread_states();
+            if let Some(hosts) = self.capture.hosts() {
+                self.correlator.set_host_bounds(hosts.bounds());
+            }
             self.mute()?;
             if self.publish {
                 let snapshot = Arc::new(self.snapshot());

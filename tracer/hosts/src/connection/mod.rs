@@ -91,7 +91,7 @@ impl Connection {
     }
 
     /// Asks the agent, if one runs and reads: a question is not worth waiting for.
-    pub fn ask(&self, question: Question) {
+    pub fn ask(&self, question: &Question) {
         if let Some(stdin) = lock(&self.shared.questions).as_mut() {
             let _ = writeln!(stdin, "{question}");
         }

@@ -239,7 +239,7 @@ impl<R: BufRead> AgentReader<R> {
             self.read = self.read.saturating_add(len as u64).saturating_add(5);
             return Ok(match kind {
                 kind::HELLO => Frame::Hello(self.json("a greeting")?),
-                kind::RECORDS => Frame::Records(RecordBlock::read(self.unpack()?)),
+                kind::RECORDS => Frame::Records(RecordBlock::new(self.unpack()?)),
                 kind::ANSWER => self.answer()?,
                 kind::STATE => Frame::State(self.json("a state")?),
                 kind::END => Frame::End(shown(&self.bytes)),
@@ -313,7 +313,9 @@ mod tests {
         let mut reader = AgentReader::begin(bytes.as_slice()).unwrap();
         assert!(matches!(reader.next().unwrap(), Frame::Hello(hello) if hello.host == "robot"));
         let Frame::Records(block) = reader.next().unwrap() else { panic!() };
-        assert_eq!((block.events().count(), block.unreadable()), (999, 0));
+        let mut count = 0;
+        assert_eq!(block.survey(|_| count += 1).unreadable, 0);
+        assert_eq!(count, 999);
         assert!(matches!(block.peek(), Some(Entry::Event(event)) if event.at == Nanos(1)));
         assert!(matches!(reader.next().unwrap(), Frame::Answer(7, Nanos(8))));
         let Frame::State(state) = reader.next().unwrap() else { panic!() };

@@ -2,10 +2,10 @@
 
 use std::fmt;
 use std::str::FromStr;
-use wirelap_events::Pid;
+use wirelap_events::{NetNs, Pid};
 
 /// A line that an agent reads from its stdin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
     /// Answer at once with this number and the time.
     Ping(u64),
@@ -13,6 +13,9 @@ pub enum Question {
     Place(Pid),
     /// What are the threads of this process doing?
     States(Pid),
+    /// Agents run in these network namespaces of this kernel, of which the first one has all other namespaces. From now on, send only what is
+    /// yours.
+    Share(Vec<NetNs>),
 }
 
 impl fmt::Display for Question {
@@ -21,6 +24,10 @@ impl fmt::Display for Question {
             Question::Ping(number) => write!(f, "ping {number}"),
             Question::Place(pid) => write!(f, "place {}", pid.0),
             Question::States(pid) => write!(f, "states {}", pid.0),
+            Question::Share(all) => {
+                f.write_str("share")?;
+                all.iter().try_for_each(|netns| write!(f, " {}", netns.0))
+            }
         }
     }
 }
@@ -36,6 +43,10 @@ impl FromStr for Question {
             "ping" => number.parse().map(Question::Ping).map_err(drop),
             "place" => pid().map(Question::Place),
             "states" => pid().map(Question::States),
+            "share" => {
+                let all = number.split(' ').map(|number| number.parse().map(NetNs).map_err(drop));
+                all.collect::<Result<_, ()>>().map(Question::Share)
+            }
             _ => Err(()),
         }
     }
@@ -47,10 +58,13 @@ mod tests {
 
     #[test]
     fn a_question_is_read_as_it_was_written() {
-        for question in [Question::Ping(7), Question::Place(Pid(8)), Question::States(Pid(9))] {
+        let share = Question::Share(vec![NetNs(1), NetNs(2)]);
+        for question in
+            [Question::Ping(7), Question::Place(Pid(8)), Question::States(Pid(9)), share]
+        {
             assert_eq!(question.to_string().parse(), Ok(question));
         }
-        for other in ["", "ping", "ping x", "place -1", "later 5"] {
+        for other in ["", "ping", "ping x", "place -1", "share x", "later 5"] {
             assert_eq!(other.parse::<Question>(), Err(()), "{other}");
         }
     }

@@ -1,83 +1,77 @@
-//! The records of one block, read.
+//! The records of one block, read one after the other.
 
 use super::cursor::RecordCursor;
 use super::entry::Entry;
 use super::located::LocatedEntry;
 use crate::wire::Bytes;
-use wirelap_events::{Event, Nanos};
+use wirelap_events::Nanos;
 
-/// Records that were written together ([`RecordBuffer::move_to`](super::RecordBuffer::move_to)), handed out one after the other.
-#[derive(Debug, Default)]
+/// Records that were written together ([`RecordBuffer::move_to`](super::RecordBuffer::move_to)). They are read as they are handed out, so
+/// that those that wait take no more memory than their bytes.
+#[derive(Debug)]
 pub struct RecordBlock {
     bytes: Vec<u8>,
-    entries: Vec<LocatedEntry>,
-    next: usize,
-    unreadable: usize,
+    cursor: Option<RecordCursor>,
+    next: Option<LocatedEntry>,
+}
+
+/// What a look at all records of a block has found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockSurvey {
+    /// The last tick.
+    pub last_tick: Option<Nanos>,
+    /// Number of records that could not be read.
+    pub unreadable: usize,
 }
 
 impl RecordBlock {
-    /// Reads records. Those that cannot be read are left out, and counted.
-    pub fn read(bytes: Vec<u8>) -> RecordBlock {
-        let mut block = RecordBlock { bytes, ..RecordBlock::default() };
-        let Some(mut cursor) = RecordCursor::with_base(Bytes(&block.bytes), block.bytes.len())
-        else {
-            block.unreadable = 1;
-            return block;
-        };
-        loop {
-            match cursor.next(&block.bytes) {
-                Ok(Some(entry)) => block.entries.push(entry),
-                Ok(None) => return block,
-                Err(_) => block.unreadable = block.unreadable.saturating_add(1),
-            }
-        }
+    /// A block of these bytes.
+    pub fn new(bytes: Vec<u8>) -> RecordBlock {
+        let cursor = RecordCursor::with_base(Bytes(&bytes), bytes.len());
+        let mut block = RecordBlock { bytes, cursor, next: None };
+        block.advance();
+        block
     }
 
-    /// Number of records that could not be read.
-    pub fn unreadable(&self) -> usize {
-        self.unreadable
+    /// Bytes that it takes.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Looks at all entries, whether they were handed out or not.
+    pub fn survey(&self, mut look: impl FnMut(&Entry<'_>)) -> BlockSurvey {
+        let mut found = BlockSurvey::default();
+        let start = RecordCursor::with_base(Bytes(&self.bytes), self.bytes.len());
+        let Some(mut cursor) = start else { return BlockSurvey { unreadable: 1, ..found } };
+        loop {
+            match cursor.next(&self.bytes) {
+                Ok(Some(LocatedEntry::Tick(at))) => found.last_tick = Some(at),
+                Ok(Some(entry)) => look(&self.entry(&entry)),
+                Ok(None) => return found,
+                Err(_) => found.unreadable = found.unreadable.saturating_add(1),
+            }
+        }
     }
 
     /// The next entry; `None` once all were handed out.
     pub fn peek(&self) -> Option<Entry<'_>> {
-        self.entries.get(self.next).map(|entry| self.entry(entry))
+        self.next.as_ref().map(|entry| self.entry(entry))
     }
 
-    /// The time of the next entry; `None` of a note, and at the end.
-    pub fn next_at(&self) -> Option<Nanos> {
-        match self.entries.get(self.next)? {
-            LocatedEntry::Event { event, .. } | LocatedEntry::Assembled { event, .. } => {
-                Some(event.at)
-            }
-            LocatedEntry::Tick(at) => Some(*at),
-            LocatedEntry::Note { .. } | LocatedEntry::TlsKeys(_) => None,
-        }
-    }
-
-    /// Goes on to the entry after the next one.
+    /// Goes on to the entry after the next one. Records that cannot be read are left out.
     pub fn advance(&mut self) {
-        self.next = self.next.saturating_add(1);
-    }
-
-    /// True once all entries were handed out.
-    pub fn is_over(&self) -> bool {
-        self.next >= self.entries.len()
-    }
-
-    /// The last tick of the block, whether it was handed out or not.
-    pub fn last_tick(&self) -> Option<Nanos> {
-        self.entries.iter().rev().find_map(|entry| match entry {
-            LocatedEntry::Tick(at) => Some(*at),
-            _ => None,
-        })
-    }
-
-    /// All events of the block, whether they were handed out or not.
-    pub fn events(&self) -> impl Iterator<Item = Event<'_>> {
-        self.entries.iter().filter_map(|entry| match self.entry(entry) {
-            Entry::Event(event) => Some(event),
-            _ => None,
-        })
+        self.next = self.cursor.as_mut().and_then(|cursor| {
+            loop {
+                if let Ok(next) = cursor.next(&self.bytes) {
+                    return next;
+                }
+            }
+        });
     }
 
     fn entry<'a>(&'a self, entry: &'a LocatedEntry) -> Entry<'a> {
@@ -90,7 +84,7 @@ mod tests {
     use super::super::RecordBuffer;
     use super::super::entry::Note;
     use super::*;
-    use wirelap_events::{Body, Cpu, ProcessEnd};
+    use wirelap_events::{Body, Cpu, Event, ProcessEnd};
 
     #[test]
     fn a_block_gives_what_was_written() {
@@ -102,25 +96,25 @@ mod tests {
         records.tick(Nanos(90));
         let mut bytes = Vec::new();
         records.move_to(&mut bytes);
-        let mut block = RecordBlock::read(bytes);
-        assert_eq!((block.last_tick(), block.events().count()), (Some(Nanos(90)), 1));
+        let mut block = RecordBlock::new(bytes);
+        let mut seen = 0;
+        let found = block.survey(|_| seen += 1);
+        assert_eq!((seen, found.last_tick, found.unreadable), (2, Some(Nanos(90)), 0));
         let mut entries = Vec::new();
-        let mut times = Vec::new();
-        while !block.is_over() {
-            times.push(block.next_at());
-            entries.push(format!("{:?}", block.peek().unwrap()));
+        while let Some(entry) = block.peek() {
+            entries.push(format!("{entry:?}"));
             block.advance();
         }
         let written = [Entry::Note(note), Entry::Event(event), Entry::Tick(Nanos(90))];
         assert_eq!(entries, written.map(|entry| format!("{entry:?}")));
-        assert_eq!(times, [None, Some(Nanos(70)), Some(Nanos(90))]);
     }
 
     #[test]
     fn bytes_that_are_no_records_are_counted() {
         for len in 0..40 {
-            let block = RecordBlock::read(vec![0xFF; len]);
-            assert!(block.unreadable() > 0 && block.is_over(), "{len}");
+            let block = RecordBlock::new(vec![0xFF; len]);
+            let found = block.survey(|entry| panic!("{entry:?}"));
+            assert!(found.unreadable > 0 && block.peek().is_none(), "{len}");
         }
     }
 }

@@ -15,7 +15,7 @@
 //! | `entry` | [`Entry`]: what a recording holds |
 //! | `located` | an entry that was read, its bytes still where they are |
 //! | `writer` | entries → records |
-//! | `block` | the records of one block → entries, one after the other |
+//! | `block` | records that were written together → entries, one after the other |
 //! | `cursor` | records → entries |
 //! | `kind` | the numbers of the kinds |
 //! | `body` | an event's body ↔ its bytes |
@@ -30,7 +30,7 @@ mod located;
 mod packet;
 mod writer;
 
-pub use block::RecordBlock;
+pub use block::{BlockSurvey, RecordBlock};
 pub(crate) use cursor::{RecordCursor, UnreadableRecord};
 pub use entry::{Entry, Note};
 pub(crate) use located::LocatedEntry;

@@ -58,9 +58,9 @@ fn notes(host: &HostState, snapshot: &Snapshot) -> Vec<String> {
             time_ns(Some(at_most.0))
         ));
     }
-    notes.extend(
-        host.lacks.iter().map(|lack| format!("On {name}, not everything is observed: {lack}.")),
-    );
+    if !host.lacks.is_empty() {
+        notes.push(format!("On {name}, not everything is observed: {}.", host.lacks.join("; ")));
+    }
     notes
 }
 

@@ -1,0 +1,158 @@
+//! The connections that carry what an agent sends, which it leaves out: otherwise it would observe what it sends, send that, and so on.
+//!
+//! They are those of the agent's ancestors (sshd, which runs it), and on the collector's host those of the processes that its steward has
+//! started (ssh).
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use wirelap_events::{Body, Event, FlowKey, Pid, Socket, SocketId};
+
+/// The most ancestors that are looked at.
+const MAX_ANCESTORS: usize = 16;
+
+/// The most sockets and processes that are remembered.
+const MAX_KNOWN: usize = 65_536;
+
+/// Name of the process that starts the commands which reach other hosts.
+const STEWARD: &str = "wirelap-steward";
+
+/// The connections that carry what this agent sends.
+#[derive(Debug, Default)]
+pub struct Carriers {
+    ancestors: HashSet<Pid>,
+    /// The steward that has started this agent, if one has.
+    steward: Option<u32>,
+    /// Processes that were looked at, and whether they carry.
+    looked_at: HashMap<Pid, bool>,
+    open: HashMap<SocketId, Socket>,
+    sockets: HashSet<SocketId>,
+    flows: HashSet<FlowKey>,
+    /// Sockets that are to be muted.
+    news: Vec<SocketId>,
+}
+
+impl Carriers {
+    /// Looks at the processes that this one comes from.
+    pub fn of_this_process() -> Carriers {
+        let mut carriers = Carriers::default();
+        let mut pid = std::process::id();
+        for generation in 0..MAX_ANCESTORS {
+            let Some(parent) = parent(pid).filter(|parent| *parent > 1) else { break };
+            let name = fs::read_to_string(format!("/proc/{parent}/comm")).unwrap_or_default();
+            if generation == 0 && name.trim() == STEWARD {
+                carriers.steward = Some(parent);
+                break;
+            }
+            carriers.ancestors.insert(Pid(parent));
+            pid = parent;
+        }
+        carriers
+    }
+
+    /// True if an event is of such a connection.
+    pub fn is_one(&mut self, event: &Event<'_>) -> bool {
+        match &event.body {
+            Body::Socket(socket) => {
+                if self.open.len() < MAX_KNOWN {
+                    self.open.insert(socket.id, *socket);
+                }
+                self.sockets.contains(&socket.id)
+            }
+            Body::Closed(id) => {
+                self.open.remove(id);
+                self.sockets.contains(id)
+            }
+            Body::Send(call) => self.is_call(call.socket, call.task.pid),
+            Body::Read(call) => self.is_call(call.socket, call.task.pid),
+            Body::Ready(ready) => self.sockets.contains(&ready.socket),
+            Body::Retransmit(sent) => self.sockets.contains(&sent.socket),
+            Body::Packet(packet) => !self.flows.is_empty() && self.flows.contains(&packet.flow),
+            Body::Drop(dropped) => !self.flows.is_empty() && self.flows.contains(&dropped.flow),
+            _ => false,
+        }
+    }
+
+    /// The sockets that were found to carry since the last call.
+    pub fn news(&mut self) -> Vec<SocketId> {
+        std::mem::take(&mut self.news)
+    }
+
+    fn is_call(&mut self, socket: SocketId, pid: Pid) -> bool {
+        if self.sockets.contains(&socket) {
+            return true;
+        }
+        let carries = self.carries(pid);
+        if carries {
+            self.sockets.insert(socket);
+            self.news.push(socket);
+            if let Some(flow) = self.open.get(&socket).and_then(Socket::tx_flow) {
+                self.flows.extend([flow, flow.reversed()]);
+            }
+        }
+        carries
+    }
+
+    fn carries(&mut self, pid: Pid) -> bool {
+        if self.ancestors.contains(&pid) {
+            return true;
+        }
+        let Some(steward) = self.steward else { return false };
+        if let Some(known) = self.looked_at.get(&pid) {
+            return *known;
+        }
+        let carries = parent(pid.0) == Some(steward);
+        if self.looked_at.len() < MAX_KNOWN {
+            self.looked_at.insert(pid, carries);
+        }
+        carries
+    }
+}
+
+/// The parent of a process (`proc(5)`, `/proc/pid/stat`).
+fn parent(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_events::{
+        Comm, Cpu, Nanos, NetNs, ReadCall, ReadKind, Seq, SocketOrigin, TaskId, Tid, Transport,
+    };
+
+    #[test]
+    fn what_an_ancestor_sends_is_left_out_and_nothing_else() {
+        let parent = parent(std::process::id()).unwrap();
+        let mut carriers = Carriers { ancestors: [Pid(parent)].into(), ..Carriers::default() };
+        let event = |body| Event { at: Nanos(1), cpu: Cpu(0), body };
+        let socket = |id, port| Socket {
+            id: SocketId(id),
+            netns: NetNs(1),
+            transport: Transport::Tcp,
+            local: ([10, 0, 0, 1], port).into(),
+            remote: Some(([10, 0, 0, 2], 22).into()),
+            task: TaskId::default(),
+            comm: Comm::default(),
+            origin: SocketOrigin::Existing,
+            tx_next: None,
+            rx_next: None,
+            is_subflow: false,
+        };
+        let read = |id, pid| {
+            let task = TaskId { pid: Pid(pid), tid: Tid(1) };
+            let kind = ReadKind::Stream { end: Seq(1), len: 1 };
+            Body::Read(ReadCall { socket: SocketId(id), task, kind })
+        };
+        for id in [1, 2] {
+            assert!(!carriers.is_one(&event(Body::Socket(socket(id, 1_000)))));
+        }
+        assert!(!carriers.is_one(&event(read(1, parent + 1_000_000))));
+        assert!(carriers.is_one(&event(read(2, parent))));
+        assert_eq!(carriers.news(), [SocketId(2)]);
+        assert!(carriers.is_one(&event(read(2, 7))), "whoever reads it");
+        assert!(carriers.is_one(&event(Body::Closed(SocketId(2)))));
+        assert!(!carriers.is_one(&event(Body::Closed(SocketId(1)))));
+        assert_eq!(carriers.flows.len(), 2);
+    }
+}
