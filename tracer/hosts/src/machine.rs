@@ -25,6 +25,7 @@ impl Machine {
         let is_taken = self.members.iter().any(|&(_, taken)| taken == netns);
         if !is_taken {
             self.members.push((host, netns));
+            self.members.sort_unstable();
         }
         !is_taken
     }
@@ -56,18 +57,29 @@ impl Machine {
         inside.map(|(id, _)| *id).collect()
     }
 
+    /// Remembers the namespace of a socket and of its process. All events go through this, also before a second agent runs.
+    pub fn learn(&mut self, event: &Event<'_>) {
+        let Body::Socket(socket) = &event.body else { return };
+        if self.sockets.len() < MAX_KNOWN {
+            self.sockets.insert(socket.id, socket.netns);
+        }
+        if self.processes.len() < MAX_KNOWN && socket.task.pid.0 != 0 {
+            self.processes.insert(socket.task.pid, socket.netns);
+        }
+    }
+
+    /// The agents that run on it: hosts with the namespaces of their agents.
+    pub fn set_members(&mut self, members: impl IntoIterator<Item = (usize, NetNs)>) {
+        self.members.clear();
+        for (host, netns) in members {
+            self.join(host, netns);
+        }
+    }
+
     /// The host that an event is of; `None` if it is of every host that reports it.
     pub fn owner(&mut self, event: &Event<'_>) -> Option<usize> {
         let netns = match &event.body {
-            Body::Socket(socket) => {
-                if self.sockets.len() < MAX_KNOWN {
-                    self.sockets.insert(socket.id, socket.netns);
-                }
-                if self.processes.len() < MAX_KNOWN && socket.task.pid.0 != 0 {
-                    self.processes.insert(socket.task.pid, socket.netns);
-                }
-                Some(socket.netns)
-            }
+            Body::Socket(socket) => Some(socket.netns),
             Body::Closed(id) => self.sockets.get(id).copied(),
             Body::Send(call) => self.of_call(call.socket, call.task.pid),
             Body::Read(call) => self.of_call(call.socket, call.task.pid),
@@ -143,6 +155,8 @@ mod tests {
         let socket = Socket { id: SocketId(5), netns: NetNs(20), task, ..socket_of(0, 1) };
         let mut owner = |body| machine.owner(&event(body));
         assert_eq!(owner(Body::Socket(socket)), Some(2));
+        machine.learn(&event(Body::Socket(socket)));
+        let mut owner = |body| machine.owner(&event(body));
         let ready =
             Ready { socket: SocketId(5), kind: ReadyKind::Datagram { packet: None, seen: None } };
         assert_eq!(owner(Body::Ready(ready)), Some(2));

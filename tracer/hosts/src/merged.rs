@@ -27,7 +27,7 @@ use wirelap_recording::hosts::live::{ClockSource, HostClockState, LiveClocks};
 pub const MAX_HOSTS: usize = 64;
 
 /// Longest time by which a host's events may be older than those of the others before these wait no more.
-const PATIENCE: Nanos = Nanos::from_millis(4_000);
+const PATIENCE: Nanos = Nanos::from_millis(5_000);
 
 /// An event that is older than one that was handed out already is still handed out if the difference is no larger. Clocks are corrected
 /// by less.
@@ -217,13 +217,20 @@ impl MergedHosts {
                 self.pinged = Nanos(0);
             }
             News::Records(block, bytes) => {
-                let machine = self.machines.get(&host.boot).filter(|machine| machine.is_shared());
-                let is_own = |netns| machine.is_none_or(|one| one.owner_of(netns) == Some(index));
+                let mut machine = self.machines.get_mut(&host.boot);
                 let clocks = &mut self.clocks;
                 host.state.bytes = bytes;
                 host.observes(block, |entry| {
-                    if let Entry::Event(event) = entry
-                        && let Body::Packet(packet) = &event.body
+                    let Entry::Event(event) = entry else { return };
+                    if let Some(machine) = &mut machine {
+                        machine.learn(event);
+                    }
+                    let is_own = |netns| {
+                        machine
+                            .as_ref()
+                            .is_none_or(|machine| machine.owner_of(netns) == Some(index))
+                    };
+                    if let Body::Packet(packet) = &event.body
                         && is_own(packet.netns)
                     {
                         clocks.packet(clock, event.at, packet);

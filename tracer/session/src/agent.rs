@@ -82,7 +82,8 @@ pub fn run_agent(settings: &AgentSettings, signals: &Signals) -> Result<(), Fail
     let agent = Agent {
         observer,
         carriers: Carriers::of_this_process(),
-        shared: None,
+        machine: Machine::default(),
+        own_place: None,
         urgency,
         stream,
         questions,
@@ -141,21 +142,13 @@ impl Listener {
     }
 }
 
-/// Which events are of this agent, and its place, where agents run in these namespaces of this kernel.
-fn share(all: &[NetNs]) -> Option<(Machine, usize)> {
-    let own = all.iter().position(|netns| Some(*netns) == places::own_namespace())?;
-    let mut machine = Machine::default();
-    for (place, netns) in all.iter().enumerate() {
-        machine.join(place, *netns);
-    }
-    machine.is_shared().then_some((machine, own))
-}
-
 struct Agent {
     observer: Observer,
     carriers: Carriers,
-    /// Which events are of this agent, and its place, where several run on this kernel.
-    shared: Option<(Machine, usize)>,
+    /// The agents that run on this kernel.
+    machine: Machine,
+    /// The place of this agent among them, if there are several.
+    own_place: Option<usize>,
     urgency: Option<Urgency>,
     stream: Stream,
     questions: Receiver<Question>,
@@ -209,13 +202,13 @@ impl Agent {
     /// Takes events out of the ring buffer. Returns the time up to which all were taken.
     fn poll(&mut self) -> Result<Nanos, CaptureError> {
         let (before, mut last) = (machine::now(), Nanos(0));
-        let (records, carriers, shared) = (&mut self.records, &mut self.carriers, &mut self.shared);
+        let (records, carriers) = (&mut self.records, &mut self.carriers);
+        let (machine, own_place) = (&mut self.machine, self.own_place);
         let count = self.observer.poll(WAIT, &mut |event| {
             last = last.max(event.at);
-            let is_of_another = |(machine, own): &mut (Machine, usize)| {
-                machine.owner(event).is_some_and(|owner| owner != *own)
-            };
-            if carriers.is_one(event) || shared.as_mut().is_some_and(is_of_another) {
+            machine.learn(event);
+            let is_of_another = |own: usize| machine.owner(event).is_some_and(|owner| owner != own);
+            if carriers.is_one(event) || own_place.is_some_and(is_of_another) {
                 return;
             }
             // What programs encrypt leaves no host.
@@ -245,10 +238,18 @@ impl Agent {
                         self.records.event(&event, false);
                     }
                 }
-                Question::Share(all) => self.shared = share(&all),
+                Question::Share(all) => self.share(&all),
                 Question::Ping(_) => {}
             }
         }
+    }
+
+    /// Takes in that agents run in these namespaces of this kernel.
+    fn share(&mut self, all: &[NetNs]) {
+        let own = places::own_namespace();
+        let place = all.iter().position(|netns| Some(*netns) == own);
+        self.machine.set_members(all.iter().copied().enumerate());
+        self.own_place = place.filter(|_| self.machine.is_shared());
     }
 
     fn place(&mut self, pid: Pid) {
