@@ -21,6 +21,10 @@ pub struct AgentArgs {
     #[arg(long, value_enum, value_name = "DETAIL", default_value = "full")]
     pub detail: DetailArg,
 
+    /// Remove the file of this program: it was copied here for this run alone
+    #[arg(long, hide = true)]
+    pub remove_program: bool,
+
     /// Which traffic is traced.
     #[command(flatten)]
     pub filter: FilterArgs,
@@ -43,6 +47,9 @@ pub fn run(args: &AgentArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::Usage(
             "an agent writes what another wirelap reads: start `wirelap live --host HOST` on the other host, which starts it".into(),
         ));
+    }
+    if args.remove_program {
+        let _ = std::env::current_exe().and_then(std::fs::remove_file);
     }
     let view = args.packets.view(args.filter.needs_probes());
     preflight_of(&view)?;

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::sync::Arc;
 use wirelap_hosts::merged::MAX_HOSTS;
-use wirelap_hosts::{HostTarget, MergedHosts};
+use wirelap_hosts::{HostTarget, MergedHosts, PushedProgram};
 use wirelap_process::steward::Steward;
 use wirelap_process::{Failure, rights};
 use wirelap_session::machine;
@@ -23,6 +23,11 @@ pub struct HostArgs {
     /// rights of this wirelap. May be given several times
     #[arg(long, value_name = "COMMAND", value_parser = HostTarget::via)]
     pub via: Vec<HostTarget>,
+
+    /// Copy this program to hosts of --host where this version of it is missing: to a file in /tmp that is removed at once. It must be
+    /// the static one of the packages, and the hosts of the same architecture
+    #[arg(long, requires = "hosts")]
+    pub push: bool,
 
     /// Observe only the hosts of --host and --via, and not this one
     #[arg(long)]
@@ -77,10 +82,20 @@ impl HostArgs {
             )));
         }
         let options = options(filter, detail, tracer);
-        let commands = targets.iter().map(|target| target.command(&options)).collect();
+        let pushed = self.push.then(program).transpose()?;
+        let commands =
+            targets.iter().map(|target| target.command(&options, pushed.as_ref())).collect();
         steward.declare_commands(commands).map_err(|error| Failure::Machine(error.to_string()))?;
-        Ok(Agents { targets, steward, boot: machine::boot_id() })
+        Ok(Agents { targets, steward, boot: machine::boot_id(), pushed })
     }
+}
+
+/// This program, to be copied to other hosts.
+fn program() -> Result<PushedProgram, Failure> {
+    let bytes = std::fs::read("/proc/self/exe").map_err(|error| {
+        Failure::Machine(format!("cannot read this program, to copy it: {error}"))
+    })?;
+    Ok(PushedProgram { version: env!("WIRELAP_VERSION").into(), bytes: bytes.into() })
 }
 
 /// The options of each agent.
@@ -105,6 +120,7 @@ pub struct Agents {
     steward: Arc<Steward>,
     /// Identity of the present run of this host.
     boot: String,
+    pushed: Option<PushedProgram>,
 }
 
 impl Agents {
@@ -113,7 +129,13 @@ impl Agents {
     /// # Errors
     /// A thread cannot be started.
     pub fn start(&self) -> Result<MergedHosts, Failure> {
-        MergedHosts::start(&self.targets, &self.steward, machine::now, &self.boot)
-            .map_err(|error| Failure::Machine(format!("cannot start the agents: {error}")))
+        MergedHosts::start(
+            &self.targets,
+            &self.steward,
+            machine::now,
+            &self.boot,
+            self.pushed.as_ref(),
+        )
+        .map_err(|error| Failure::Machine(format!("cannot start the agents: {error}")))
     }
 }

@@ -11,6 +11,11 @@ pub enum HostStatus {
     Connecting,
     /// It sends what it observes.
     Connected,
+    /// Its agent runs on the same kernel as another one, which sees everything.
+    SameKernel {
+        /// Name of the host whose agent observes it.
+        observed_by: String,
+    },
     /// It sends, but what it sends is so old: the others do not wait for it.
     Behind(Nanos),
     /// It is not there, since a time of this host's clock, for a reason.
@@ -98,6 +103,11 @@ pub enum HostClock {
 }
 
 impl HostState {
+    /// True if everything that it observes comes in time.
+    pub fn is_well(&self) -> bool {
+        matches!(self.status, HostStatus::Connected | HostStatus::SameKernel { .. })
+    }
+
     /// Events that its own probes lost.
     pub fn lost(&self) -> u64 {
         self.missing.values().copied().total()
@@ -118,6 +128,9 @@ impl HostState {
                     human::time_ns(Some(by.unsigned_abs()))
                 ),
             },
+            HostStatus::SameKernel { observed_by } => {
+                format!("the same kernel as {observed_by}, whose agent sees everything")
+            }
             HostStatus::Behind(by) => format!("behind by {:.1} s", by.as_secs_f64()),
             HostStatus::Lost { why, .. } => format!("lost: {why}"),
         }

@@ -1,6 +1,5 @@
 //! What is known of a host, and its events that wait for those of others.
 
-use crate::machine::Machine;
 use crate::stream::{AgentState, Hello, ProcessUse};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
@@ -14,17 +13,33 @@ const MAX_WAITING: usize = 64 << 20;
 /// The most open sockets that are remembered.
 const MAX_SOCKETS: usize = 65_536;
 
-/// What is said of an agent that is not needed.
-const DOUBLE: &str = "another agent runs in the same network namespace, and reports everything";
-
 /// A note that an agent wrote: subject and text.
 pub type AgentNote = (String, String);
+
+/// Records that wait.
+struct Waiting {
+    block: RecordBlock,
+    /// When they came, the others had gone on to this time without the host.
+    late: Option<Lateness>,
+}
+
+/// Events that came too late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lateness {
+    /// Those from before this time.
+    pub before: Nanos,
+    /// They are a loss. What a host saw before it had joined the others is none.
+    pub is_loss: bool,
+}
 
 /// A host, and its events that wait.
 pub struct Host {
     pub state: HostState,
-    numbers: Renumbering,
-    waiting: VecDeque<RecordBlock>,
+    /// Makes numbers of its kernel differ from those of others.
+    pub numbers: Renumbering,
+    /// Number of its kernel: the lowest of the hosts that run on it.
+    pub kernel: u8,
+    waiting: VecDeque<Waiting>,
     /// Bytes of what waits.
     waiting_bytes: Size,
     /// Up to this time of its own clock, all its events have come.
@@ -33,16 +48,12 @@ pub struct Host {
     pub boot: String,
     /// Place of its clock among the clocks; hosts that share a kernel share one.
     pub clock: usize,
-    /// Another agent runs in the same network namespace, and has all its events.
-    pub is_double: bool,
+    /// Another agent of its kernel sends everything.
+    pub rests: bool,
     /// Time at which its agent began, by this host's clock.
     pub begun: Nanos,
-    /// Time from which on the others wait for it; `None` before its first event.
-    pub joined: Option<Nanos>,
-    /// Sockets that the agent of another host of the machine has from now on.
-    given_away: Vec<SocketId>,
     /// Open sockets, by the numbers that they have in the merged events.
-    sockets: FxHashSet<SocketId>,
+    pub sockets: FxHashSet<SocketId>,
     /// Its agent runs.
     pub is_up: bool,
     /// Its agent has ended, and its sockets are still taken for open.
@@ -58,15 +69,14 @@ impl Host {
         Host {
             state: HostState { number, name, ..HostState::default() },
             numbers: Renumbering::of(number),
+            kernel: number,
             waiting: VecDeque::new(),
             waiting_bytes: Size(0),
             frontier: None,
             boot: String::new(),
             clock: usize::from(number.saturating_sub(1)),
-            is_double: false,
+            rests: false,
             begun: Nanos(0),
-            joined: None,
-            given_away: Vec::new(),
             sockets: FxHashSet::default(),
             is_up: false,
             is_closing: false,
@@ -84,7 +94,6 @@ impl Host {
         }
         self.state.restarts = self.state.restarts.saturating_add(u64::from(is_again));
         (self.is_up, self.frontier, self.boot) = (true, None, hello.boot);
-        self.joined = None;
         let state = &mut self.state;
         if state.number != 1
             && !hello.host.is_empty()
@@ -94,9 +103,10 @@ impl Host {
             state.name = hello.host;
         }
         (state.version, state.kernel) = (hello.version, hello.kernel);
-        let double = self.is_double.then(|| DOUBLE.to_owned());
-        state.lacks = double.into_iter().chain(hello.instead).chain(hello.lacks).collect();
-        state.status = HostStatus::Connected;
+        state.lacks = hello.instead.into_iter().chain(hello.lacks).collect();
+        if !self.rests {
+            state.status = HostStatus::Connected;
+        }
         is_other
     }
 
@@ -135,12 +145,17 @@ impl Host {
     }
 
     /// Takes in what it has observed. Each entry is shown to `look`.
-    pub fn observes(&mut self, block: RecordBlock, look: impl FnMut(&Entry<'_>)) {
+    pub fn observes(
+        &mut self,
+        block: RecordBlock,
+        late: Option<Lateness>,
+        look: impl FnMut(&Entry<'_>),
+    ) {
         let found = block.survey(look);
         self.frontier = found.last_tick.max(self.frontier);
         self.state.unreadable = self.state.unreadable.saturating_add(found.unreadable as u64);
         self.waiting_bytes += block.len();
-        self.waiting.push_back(block);
+        self.waiting.push_back(Waiting { block, late });
         while self.waiting_bytes > MAX_WAITING {
             self.leave_block_out();
         }
@@ -149,7 +164,7 @@ impl Host {
     /// Leaves the oldest block out, and counts its events as late.
     fn leave_block_out(&mut self) {
         let mut events = 0_usize;
-        if let Some(block) = self.waiting.front() {
+        if let Some(Waiting { block, .. }) = self.waiting.front() {
             block.survey(|entry| {
                 events = events.saturating_add(usize::from(matches!(entry, Entry::Event(_))))
             });
@@ -160,7 +175,7 @@ impl Host {
     }
 
     fn drop_block(&mut self) {
-        if let Some(block) = self.waiting.pop_front() {
+        if let Some(Waiting { block, .. }) = self.waiting.pop_front() {
             self.waiting_bytes = self.waiting_bytes - block.len();
         }
     }
@@ -168,7 +183,7 @@ impl Host {
     /// The time of its next event by its own clock. Notes before it are handed out.
     pub fn next_own(&mut self, note: &mut impl FnMut(u8, AgentNote)) -> Option<Nanos> {
         loop {
-            let block = self.waiting.front_mut()?;
+            let block = &mut self.waiting.front_mut()?.block;
             match block.peek() {
                 None => {
                     self.drop_block();
@@ -176,7 +191,7 @@ impl Host {
                 }
                 Some(Entry::Event(event)) => return Some(event.at),
                 Some(Entry::Note(text)) => {
-                    note(self.state.number, (text.subject.to_owned(), text.text.to_owned()));
+                    note(self.kernel, (text.subject.to_owned(), text.text.to_owned()));
                 }
                 Some(_) => {}
             }
@@ -186,7 +201,7 @@ impl Host {
 
     /// Hands out the next event, with times by the first host's clock and numbers that no other host has.
     pub fn hand_out(&mut self, clock: impl Fn(Nanos) -> Nanos, sink: &mut dyn FnMut(&Event<'_>)) {
-        let Some(block) = self.waiting.front_mut() else { return };
+        let Some(Waiting { block, .. }) = self.waiting.front_mut() else { return };
         if let Some(Entry::Event(mut event)) = block.peek() {
             retime(&mut event, clock);
             self.numbers.renumber(&mut event);
@@ -206,17 +221,9 @@ impl Host {
         self.next = None;
     }
 
-    /// True if the next event is one that the agent of another host of the machine reports, too, and that is of that one.
-    pub fn is_of_another(&self, index: usize, machine: &mut Machine) -> bool {
-        match self.waiting.front().and_then(RecordBlock::peek) {
-            Some(Entry::Event(event)) => machine.owner(&event).is_some_and(|owner| owner != index),
-            _ => false,
-        }
-    }
-
     /// Goes on to the event after the next one.
     pub fn pass_over(&mut self) {
-        if let Some(block) = self.waiting.front_mut() {
+        if let Some(Waiting { block, .. }) = self.waiting.front_mut() {
             block.advance();
         }
         self.next = None;
@@ -228,32 +235,27 @@ impl Host {
         self.leave_out(1);
     }
 
-    /// Leaves sockets, by their kernel's numbers, to the agent of another host of the machine.
-    pub fn give_away(&mut self, sockets: Vec<SocketId>) {
-        let ours = sockets.into_iter().map(|id| id.on_host(self.state.number));
-        self.given_away.extend(ours);
-    }
-
-    /// Closes the sockets that another agent has.
-    pub fn close_given_away(&mut self, at: Nanos, sink: &mut dyn FnMut(&Event<'_>)) {
-        let cpu = Cpu(0).on_host(self.state.number);
-        for socket in std::mem::take(&mut self.given_away) {
-            if self.sockets.remove(&socket) {
-                sink(&Event { at, cpu, body: Body::Closed(socket) });
-            }
-        }
+    /// What of the block of the next event came too late.
+    pub fn late(&self) -> Option<Lateness> {
+        self.waiting.front().and_then(|waiting| waiting.late)
     }
 
     /// True if the next event is that a socket is known, or closed.
     pub fn is_next_of_socket(&self) -> bool {
-        let next = self.waiting.front().and_then(RecordBlock::peek);
+        let next = self.waiting.front().and_then(|waiting| waiting.block.peek());
         matches!(next, Some(Entry::Event(Event { body: Body::Socket(_) | Body::Closed(_), .. })))
+    }
+
+    /// Leaves its open sockets to the agent that goes on in its place.
+    pub fn hand_over(&mut self) -> FxHashSet<SocketId> {
+        self.is_closing = false;
+        std::mem::take(&mut self.sockets)
     }
 
     /// Closes its sockets: nobody sees any more what they do.
     pub fn close(&mut self, at: Nanos, sink: &mut dyn FnMut(&Event<'_>)) {
         self.is_closing = false;
-        let cpu = Cpu(0).on_host(self.state.number);
+        let cpu = Cpu(0).on_host(self.kernel);
         for socket in self.sockets.drain() {
             sink(&Event { at, cpu, body: Body::Closed(socket) });
         }

@@ -16,7 +16,6 @@
 //! | [`stream`] | what an agent writes to its stdout, and reads from its stdin |
 //! | `connection` | the thread of a host: starts its agent, reads what it sends, starts it again |
 //! | `host` | what is known of a host, and its events that wait for those of others |
-//! | [`machine`] | hosts that share a kernel |
 //! | [`merged`] | [`MergedHosts`]: the events of all hosts in the order of this host's clock |
 
 // What comes from another host may be any bytes, so arithmetic must not overflow.
@@ -25,10 +24,9 @@
 
 mod connection;
 mod host;
-pub mod machine;
 pub mod merged;
 pub mod stream;
 pub mod target;
 
 pub use merged::MergedHosts;
-pub use target::HostTarget;
+pub use target::{HostTarget, PushedProgram};

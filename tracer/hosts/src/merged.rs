@@ -6,21 +6,18 @@
 //! they do.
 
 use crate::connection::{Connection, News};
-use crate::host::{AgentNote, Host};
-use crate::machine::Machine;
+use crate::host::{AgentNote, Host, Lateness};
 use crate::stream::{Hello, ProcessUse, Question};
-use crate::target::HostTarget;
-use rustc_hash::FxHashMap;
+use crate::target::{HostTarget, PushedProgram};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
-use wirelap_events::{
-    Body, Event, HostBounds, HostClock, HostState, HostStatus, Nanos, NetNs, Pid,
-};
+use wirelap_events::{Body, Event, HostBounds, HostClock, HostState, HostStatus, Nanos, Pid};
 use wirelap_process::steward::Steward;
 use wirelap_recording::Entry;
+use wirelap_recording::hosts::Renumbering;
 use wirelap_recording::hosts::live::{ClockSource, HostClockState, LiveClocks};
 
 /// The most hosts, with this one.
@@ -29,8 +26,7 @@ pub const MAX_HOSTS: usize = 64;
 /// Longest time by which a host's events may be older than those of the others before these wait no more.
 const PATIENCE: Nanos = Nanos::from_millis(5_000);
 
-/// An event that is older than one that was handed out already is still handed out if the difference is no larger. Clocks are corrected
-/// by less.
+/// A host is not late by less: clocks are corrected by less.
 const DISORDER: Nanos = Nanos::from_millis(10);
 
 /// Interval of the pings of a host.
@@ -65,8 +61,6 @@ pub struct MergedHosts {
     connections: Vec<Connection>,
     hosts: Vec<Host>,
     clocks: LiveClocks,
-    /// Kernels by the identity of their present run.
-    machines: FxHashMap<String, Machine>,
     /// Identity of the present run of this host.
     own_boot: String,
     now: fn() -> Nanos,
@@ -85,7 +79,7 @@ pub struct MergedHosts {
 
 impl MergedHosts {
     /// Starts an agent on each host. The steward knows their commands, in the same order. `now` is this host's monotonic clock,
-    /// and `own_boot` the identity of its present run.
+    /// and `own_boot` the identity of its present run. Hosts reached by ssh that lack this version get the program that is to be pushed.
     ///
     /// # Errors
     /// There are too many hosts, the steward has ended, or a thread cannot be started.
@@ -94,10 +88,12 @@ impl MergedHosts {
         steward: &Arc<Steward>,
         now: fn() -> Nanos,
         own_boot: &str,
+        pushed: Option<&PushedProgram>,
     ) -> io::Result<MergedHosts> {
         let (news_to, news) = sync_channel(MAX_NEWS);
-        let connections = (0..targets.len())
-            .map(|index| Connection::start(index, Arc::clone(steward), news_to.clone(), now));
+        let connections = (0..targets.len()).map(|index| {
+            Connection::start(index, Arc::clone(steward), news_to.clone(), now, pushed.cloned())
+        });
         let connections = connections.collect::<io::Result<_>>()?;
         Ok(MergedHosts::of(targets, news, connections, now, own_boot))
     }
@@ -119,7 +115,6 @@ impl MergedHosts {
             connections,
             hosts: hosts.collect(),
             clocks: LiveClocks::new(targets.len().saturating_add(1)),
-            machines: FxHashMap::default(),
             own_boot: own_boot.to_owned(),
             now,
             began: now(),
@@ -167,7 +162,7 @@ impl MergedHosts {
         for (before, a) in self.hosts.iter().enumerate() {
             for b in self.hosts.iter().take(before) {
                 let bound = self.clocks.bound(a.clock, b.clock);
-                bounds.set(a.state.number, b.state.number, bound);
+                bounds.set(a.kernel, b.kernel, bound);
             }
         }
         bounds
@@ -175,12 +170,12 @@ impl MergedHosts {
 
     /// Asks the host of a process where that runs and what it uses. The answers are notes.
     pub fn ask_place(&self, pid: Pid) {
-        self.ask(pid, &Question::Place(Pid(pid.number())));
+        self.ask(pid, Question::Place(Pid(pid.number())));
     }
 
     /// Asks the host of a process what its threads are doing. The answers are events.
     pub fn ask_states(&self, pid: Pid) {
-        self.ask(pid, &Question::States(Pid(pid.number())));
+        self.ask(pid, Question::States(Pid(pid.number())));
     }
 
     /// What a process uses that was asked for.
@@ -188,7 +183,7 @@ impl MergedHosts {
         self.hosts.get(self.index(pid.host())?)?.usage(pid)
     }
 
-    fn ask(&self, pid: Pid, question: &Question) {
+    fn ask(&self, pid: Pid, question: Question) {
         let connection = self.index(pid.host()).and_then(|index| self.connections.get(index));
         if let Some(connection) = connection {
             connection.ask(question);
@@ -196,7 +191,8 @@ impl MergedHosts {
     }
 
     fn index(&self, number: u8) -> Option<usize> {
-        self.hosts.iter().position(|host| host.state.number == number)
+        let is_active = |host: &Host| host.kernel == number && !host.rests;
+        self.hosts.iter().position(is_active)
     }
 
     fn take(&mut self, index: usize, news: News) {
@@ -212,26 +208,19 @@ impl MergedHosts {
                 if host.begins(hello) && clock == clock_of(host.state.number) {
                     self.clocks.forget(clock);
                 }
-                self.share();
                 // The first pings tell at once where its clock stands.
                 self.pinged = Nanos(0);
             }
             News::Records(block, bytes) => {
-                let mut machine = self.machines.get_mut(&host.boot);
                 let clocks = &mut self.clocks;
                 host.state.bytes = bytes;
-                host.observes(block, |entry| {
-                    let Entry::Event(event) = entry else { return };
-                    if let Some(machine) = &mut machine {
-                        machine.learn(event);
-                    }
-                    let is_own = |netns| {
-                        machine
-                            .as_ref()
-                            .is_none_or(|machine| machine.owner_of(netns) == Some(index))
-                    };
-                    if let Body::Packet(packet) = &event.body
-                        && is_own(packet.netns)
+                let reached = host.frontier.and_then(|at| clocks.to_reference(clock, at));
+                let before = self.until;
+                let is_late = reached.is_none_or(|reached| reached + DISORDER < before);
+                let late = is_late.then_some(Lateness { before, is_loss: reached.is_some() });
+                host.observes(block, late, |entry| {
+                    if let Entry::Event(event) = entry
+                        && let Body::Packet(packet) = &event.body
                     {
                         clocks.packet(clock, event.at, packet);
                     }
@@ -255,45 +244,52 @@ impl MergedHosts {
             }
             News::Ended { why, is_final } => {
                 let why = if is_final { why } else { format!("{why}; trying again") };
-                host.ends(now, why);
-                self.machines.values_mut().for_each(|machine| machine.leave(index));
-                self.share();
+                let last = host.frontier.and_then(|at| self.clocks.to_reference(clock, at));
+                host.ends(last.unwrap_or(now), why);
+                self.hand_over(index);
             }
         }
     }
 
-    /// Finds out which kernel a host's agent runs on, and so which clock it has.
+    /// Finds out which kernel a host's agent runs on. Every agent of a kernel sees all of it, so one is enough.
     fn place(&mut self, index: usize, hello: &Hello) {
-        self.machines.values_mut().for_each(|machine| machine.leave(index));
         let is_here = hello.boot == self.own_boot;
-        let others = self.hosts.iter().enumerate().filter(|(other, _)| *other != index);
-        let mut same = others.filter(|(_, host)| host.is_up && host.boot == hello.boot);
-        let shared = same.next().map(|(_, host)| host.clock);
+        let same = |(other, host): &(usize, &Host)| {
+            *other != index && host.is_up && !host.rests && host.boot == hello.boot
+        };
+        let active = self.hosts.iter().enumerate().find(same);
+        let active = active.map(|(_, host)| (host.kernel, host.clock, host.state.name.clone()));
         let Some(host) = self.hosts.get_mut(index) else { return };
-        host.clock = if is_here { 0 } else { shared.unwrap_or(clock_of(host.state.number)) };
-        let machine = self.machines.entry(hello.boot.clone()).or_default();
-        let netns = NetNs(hello.netns);
-        let before = machine.owner_of(netns).filter(|before| *before != index);
-        host.is_double = !machine.join(index, netns);
-        if let Some(before) = before.filter(|_| !host.is_double) {
-            let moved = machine.sockets_in(netns);
-            if let Some(before) = self.hosts.get_mut(before) {
-                before.give_away(moved);
-            }
+        let own = if is_here { 1 } else { host.state.number };
+        let (kernel, clock) = active.as_ref().map_or((own, clock_of(own)), |one| (one.0, one.1));
+        (host.kernel, host.clock, host.numbers) = (kernel, clock, Renumbering::of(kernel));
+        host.rests = active.is_some();
+        let Some((.., observed_by)) = active else { return };
+        host.state.status = HostStatus::SameKernel { observed_by };
+        if let Some(connection) = self.connections.get(index) {
+            connection.ask(Question::Rest(true));
         }
     }
 
-    /// Tells the agents of each kernel that has several which of them has what.
-    fn share(&self) {
-        for machine in self.machines.values() {
-            let all = machine.namespaces();
-            for (host, connection) in self.hosts.iter().zip(&self.connections) {
-                if host.is_up
-                    && self.machines.get(&host.boot).is_some_and(|of| std::ptr::eq(of, machine))
-                {
-                    connection.ask(&Question::Share(all.clone()));
-                }
+    /// An agent has ended: another one of its kernel goes on, if there is one.
+    fn hand_over(&mut self, index: usize) {
+        let Some(host) = self.hosts.get_mut(index).filter(|host| !host.rests) else { return };
+        let boot = host.boot.clone();
+        let resting = |host: &Host| host.is_up && host.rests && host.boot == boot;
+        let Some(next) = self.hosts.iter().position(resting) else { return };
+        let sockets = self.hosts.get_mut(index).map(Host::hand_over).unwrap_or_default();
+        let Some(next_host) = self.hosts.get_mut(next) else { return };
+        (next_host.rests, next_host.sockets) = (false, sockets);
+        next_host.state.status = HostStatus::Connected;
+        let observed_by = next_host.state.name.clone();
+        for (at, host) in self.hosts.iter_mut().enumerate() {
+            if at != next && host.is_up && host.rests && host.boot == boot {
+                let observed_by = observed_by.clone();
+                host.state.status = HostStatus::SameKernel { observed_by };
             }
+        }
+        if let Some(connection) = self.connections.get(next) {
+            connection.ask(Question::Rest(false));
         }
     }
 
@@ -313,7 +309,7 @@ impl MergedHosts {
                 self.pings_sent = self.pings_sent.wrapping_add(1);
                 let sent = (self.now)();
                 self.pings.push_back(Ping { number: self.pings_sent, host: index, sent });
-                connection.ask(&Question::Ping(self.pings_sent));
+                connection.ask(Question::Ping(self.pings_sent));
             }
         }
         if now >= self.estimated + CLOCK_INTERVAL {
@@ -332,25 +328,23 @@ impl MergedHosts {
         let mut count = 0_usize;
         while let Some((index, at)) = self.oldest(limit) {
             let Some(host) = self.hosts.get_mut(index) else { break };
-            let machine = self.machines.get_mut(&host.boot).filter(|machine| machine.is_shared());
-            if host.is_double || machine.is_some_and(|machine| host.is_of_another(index, machine)) {
+            if host.rests {
                 host.pass_over();
                 continue;
             }
-            let newest = self.newest;
-            let joined = *host.joined.get_or_insert(newest);
-            // That a socket is open matters however late it is known.
-            let earliest = if host.is_next_of_socket() { newest } else { Nanos(0) };
-            if at + DISORDER < newest && earliest != newest {
-                // What it saw before the others could wait for it is no loss.
-                if at < joined {
-                    host.pass_over()
-                } else {
+            let late = host.late().filter(|late| at < late.before);
+            let is_of_socket = host.is_next_of_socket();
+            if let Some(Lateness { is_loss, .. }) = late.filter(|_| !is_of_socket) {
+                if is_loss {
                     host.skip()
+                } else {
+                    host.pass_over()
                 }
                 continue;
             }
-            self.newest = newest.max(at);
+            // That a socket is open matters however late it is known.
+            let earliest = late.map_or(Nanos(0), |_| self.newest);
+            self.newest = self.newest.max(at);
             let (clocks, clock) = (&self.clocks, host.clock);
             let reference = |at| clocks.to_reference(clock, at).unwrap_or_default().max(earliest);
             host.hand_out(reference, sink);
@@ -361,7 +355,6 @@ impl MergedHosts {
             if host.is_closing && host.next.is_none() {
                 host.close(at, sink);
             }
-            host.close_given_away(at, sink);
         }
         self.until = self.until.max(limit);
         count
@@ -376,16 +369,18 @@ impl MergedHosts {
         }
         let clocks = &self.clocks;
         let reached = |host: &Host| clocks.to_reference(host.clock, host.frontier?);
-        let newest = self.hosts.iter().filter(|host| host.is_up).filter_map(reached).max();
+        let is_waited_for = |host: &Host| host.is_up && !host.rests;
+        let waited_for = self.hosts.iter().filter(|host| is_waited_for(host));
+        let newest = waited_for.filter_map(reached).max();
         // Without any host, there is nothing to wait for.
         let Some(newest) = newest else { return now };
         // A host that has just begun tells soon what it has seen, and what its clock is.
         let is_new = |host: &Host| reached(host).is_none() && now < host.begun + PATIENCE;
-        if self.hosts.iter().any(|host| host.is_up && is_new(host)) {
+        if self.hosts.iter().any(|host| is_waited_for(host) && is_new(host)) {
             return Nanos(0);
         }
         let mut limit = newest;
-        for host in self.hosts.iter_mut().filter(|host| host.is_up) {
+        for host in self.hosts.iter_mut().filter(|host| is_waited_for(host)) {
             let Some(at) = reached(host) else { continue };
             if at + PATIENCE >= newest {
                 limit = limit.min(at);

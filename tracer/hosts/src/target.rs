@@ -1,6 +1,7 @@
 //! How a host is reached.
 
 use std::ffi::OsString;
+use std::sync::Arc;
 use wirelap_process::steward::DeclaredCommand;
 
 /// How a host is reached.
@@ -21,6 +22,16 @@ pub enum HostTarget {
 
 /// Command in a shell of the other host: root needs no sudo, and may not have it.
 const AS_ROOT: &str = "if [ \"$(id -u)\" = 0 ]; then exec \"$@\"; else exec sudo -n -- \"$@\"; fi";
+
+/// Command in a shell of the other host that gets the program first, unless this version of it is there: it asks for so many bytes,
+/// and removes them. Its first arguments are the version and the number of bytes.
+const PUSHED: &str = r#"v=$1; n=$2; shift 2
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n -- "$@"; fi; }
+if [ "$(wirelap --version 2>/dev/null)" = "wirelap $v" ]; then as_root wirelap "$@"; exit; fi
+f=$(mktemp /tmp/wirelap.XXXXXX) || exit
+trap 'rm -f "$f"' EXIT HUP TERM
+echo "wirelap push $(uname -m)"
+head -c "$n" > "$f" && chmod 700 "$f" && as_root "$f" "$@" --remove-program"#;
 
 /// Options of ssh: no terminal and no questions; a host that has gone is noticed after half a minute.
 const SSH: [&str; 9] = [
@@ -73,8 +84,8 @@ impl HostTarget {
         }
     }
 
-    /// The command that runs an agent there, with these options.
-    pub fn command(&self, options: &[OsString]) -> DeclaredCommand {
+    /// The command that runs an agent there, with these options. By ssh, it takes a program with it if there is one to be pushed.
+    pub fn command(&self, options: &[OsString], pushed: Option<&PushedProgram>) -> DeclaredCommand {
         let agent = |program: &str| -> Vec<OsString> {
             let words = [program.into(), "agent".into()].into_iter();
             words.chain(options.iter().cloned()).collect()
@@ -90,8 +101,13 @@ impl HostTarget {
                 let mut words: Vec<OsString> = words.collect();
                 words.extend([OsString::from("--"), to.into()]);
                 // The other host's shell reads one line.
-                let mut line = OsString::from(format!("exec sh -c {} sh", quoted(AS_ROOT)));
-                for word in agent("wirelap") {
+                let script = quoted(pushed.map_or(AS_ROOT, |_| PUSHED));
+                let mut line = OsString::from(format!("exec sh -c {script} sh"));
+                if let Some(PushedProgram { version, bytes }) = pushed {
+                    line.push(format!(" {} {}", quoted(version), bytes.len()));
+                }
+                let agent = agent("wirelap").into_iter().skip(usize::from(pushed.is_some()));
+                for word in agent {
                     line.push(" ");
                     line.push(quoted(&word.to_string_lossy()));
                 }
@@ -100,6 +116,15 @@ impl HostTarget {
             }
         }
     }
+}
+
+/// The program of this wirelap, which hosts get that do not have it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PushedProgram {
+    /// Its version, as `wirelap --version` says it.
+    pub version: String,
+    /// Its file.
+    pub bytes: Arc<[u8]>,
 }
 
 /// A word as a shell reads it again (POSIX.1-2024, 2.2.2 single quotes).
@@ -134,7 +159,7 @@ mod tests {
 
     fn line(target: &HostTarget, options: &[&str]) -> Vec<String> {
         let options: Vec<OsString> = options.iter().map(OsString::from).collect();
-        let command = target.command(&options);
+        let command = target.command(&options, None);
         command.words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
     }
 
@@ -161,5 +186,43 @@ mod tests {
             (via.name(), line(&via, &[]).join(" ")),
             ("7".into(), "nsenter -n -t 7 wirelap agent".into())
         );
+    }
+
+    #[test]
+    fn a_program_is_asked_for_where_it_is_missing_and_removed_again() {
+        let bytes = b"#!/bin/sh\necho \"$0 $*\"; cat\n".as_slice();
+        let program = PushedProgram { version: "1.2".into(), bytes: bytes.into() };
+        let command = HostTarget::ssh("robot").unwrap().command(&["--snap".into()], Some(&program));
+        // The other host's shell, without ssh; nobody is root by `id`, and sudo does what it is asked to.
+        let tools = tempfile::tempdir().unwrap();
+        let tool = |name: &str, text: &str| {
+            use std::os::unix::fs::PermissionsExt;
+            let path = tools.path().join(name);
+            std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        };
+        tool("id", "echo 1000");
+        tool("sudo", "shift 2; exec \"$@\"");
+        let path = format!("{}:/usr/bin:/bin", tools.path().display());
+        let run = |path: &str| {
+            use std::io::Write;
+            let mut shell = std::process::Command::new("sh");
+            let pipe = std::process::Stdio::piped;
+            shell.arg("-c").arg(command.words.last().unwrap()).env("PATH", path);
+            let mut shell = shell.stdin(pipe()).stdout(pipe()).spawn().unwrap();
+            let mut stdin = shell.stdin.take().unwrap();
+            stdin.write_all(bytes).unwrap();
+            stdin.write_all(b"ping 1\n").unwrap();
+            drop(stdin);
+            String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap()
+        };
+        let said = run(&path);
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(lines[0], format!("wirelap push {}", std::env::consts::ARCH));
+        let (file, rest) = lines[1].split_once(' ').unwrap();
+        assert_eq!((rest, lines[2]), ("agent --snap --remove-program", "ping 1"));
+        assert!(!std::path::Path::new(file).exists(), "{file}");
+        tool("wirelap", "if [ \"$1\" = --version ]; then echo wirelap 1.2; else echo \"$*\"; fi");
+        assert_eq!(run(&path), "agent --snap\n");
     }
 }

@@ -11,7 +11,7 @@ pub struct ObservedHost {
     pub host: u8,
     /// The name that it was reached by; `here` for that of the report.
     pub name: String,
-    /// `connecting`, `connected`, `behind` (what it sends is late, and the others do not wait for it) or `lost`.
+    /// `connecting`, `connected`, `same kernel` (the agent of another host sees everything), `behind` (what it sends is late, and the others do not wait for it) or `lost`.
     pub status: String,
     /// By how much it is behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -19,7 +19,7 @@ pub struct ObservedHost {
     /// Since when it is lost, by the monotonic clock of host 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_since_ns: Option<u64>,
-    /// Why it is lost.
+    /// Why it is lost, or which host's agent sees everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// Version of its wirelap; empty if it was never connected.
@@ -80,6 +80,11 @@ impl From<&HostState> for ObservedHost {
         let status = match &state.status {
             HostStatus::Connecting => "connecting",
             HostStatus::Connected => "connected",
+            HostStatus::SameKernel { observed_by } => {
+                why =
+                    Some(format!("the same kernel as {observed_by}, whose agent sees everything"));
+                "same kernel"
+            }
             HostStatus::Behind(by) => {
                 behind_ns = Some(by.0);
                 "behind"

@@ -19,8 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use wirelap_capture::{CaptureConfig, CaptureError, Urgency, clock};
-use wirelap_events::{Body, Cpu, Event, Nanos, NetNs, Pid};
-use wirelap_hosts::machine::Machine;
+use wirelap_events::{Body, Cpu, Event, Nanos, Pid};
 use wirelap_hosts::stream::{AgentState, AgentWriter, Hello, ProbeCount, ProcessUse, Question};
 use wirelap_process::{Failure, Signals, remedy, rights};
 use wirelap_recording::{Note, RecordBuffer};
@@ -82,8 +81,7 @@ pub fn run_agent(settings: &AgentSettings, signals: &Signals) -> Result<(), Fail
     let agent = Agent {
         observer,
         carriers: Carriers::of_this_process(),
-        machine: Machine::default(),
-        own_place: None,
+        rests: false,
         urgency,
         stream,
         questions,
@@ -103,7 +101,6 @@ fn hello(observer: &Observer) -> Hello {
         host: machine::hostname().unwrap_or_default(),
         kernel: machine::kernel(),
         boot: machine::boot_id(),
-        netns: places::own_namespace().map_or(0, |netns| netns.0),
         instead: None,
         lacks: lacks.map(|hook| format!("{}: {}", hook.observation, hook.without)).collect(),
     }
@@ -145,10 +142,8 @@ impl Listener {
 struct Agent {
     observer: Observer,
     carriers: Carriers,
-    /// The agents that run on this kernel.
-    machine: Machine,
-    /// The place of this agent among them, if there are several.
-    own_place: Option<usize>,
+    /// Another agent of this kernel sends the events.
+    rests: bool,
     urgency: Option<Urgency>,
     stream: Stream,
     questions: Receiver<Question>,
@@ -203,12 +198,10 @@ impl Agent {
     fn poll(&mut self) -> Result<Nanos, CaptureError> {
         let (before, mut last) = (machine::now(), Nanos(0));
         let (records, carriers) = (&mut self.records, &mut self.carriers);
-        let (machine, own_place) = (&mut self.machine, self.own_place);
+        let rests = self.rests;
         let count = self.observer.poll(WAIT, &mut |event| {
             last = last.max(event.at);
-            machine.learn(event);
-            let is_of_another = |own: usize| machine.owner(event).is_some_and(|owner| owner != own);
-            if carriers.is_one(event) || own_place.is_some_and(is_of_another) {
+            if carriers.is_one(event) || rests {
                 return;
             }
             // What programs encrypt leaves no host.
@@ -238,18 +231,10 @@ impl Agent {
                         self.records.event(&event, false);
                     }
                 }
-                Question::Share(all) => self.share(&all),
+                Question::Rest(rests) => self.rests = rests,
                 Question::Ping(_) => {}
             }
         }
-    }
-
-    /// Takes in that agents run in these namespaces of this kernel.
-    fn share(&mut self, all: &[NetNs]) {
-        let own = places::own_namespace();
-        let place = all.iter().position(|netns| Some(*netns) == own);
-        self.machine.set_members(all.iter().copied().enumerate());
-        self.own_place = place.filter(|_| self.machine.is_shared());
     }
 
     fn place(&mut self, pid: Pid) {

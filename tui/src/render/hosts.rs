@@ -12,7 +12,7 @@
 use super::page::Page;
 use crate::text;
 use ratatui::style::Style;
-use wirelap_events::{HostClock, HostState, HostStatus};
+use wirelap_events::{HostClock, HostState};
 
 /// Columns of a host's name.
 const NAME: usize = 14;
@@ -30,7 +30,7 @@ pub fn add(page: &mut Page, hosts: &[HostState]) {
         "CLOCK"
     ));
     for host in hosts {
-        let is_well = host.status == HostStatus::Connected;
+        let is_well = host.is_well();
         let (sign, style) = if is_well { (" ", Style::new()) } else { ("!", page.theme.warning()) };
         let lost = host.lost().saturating_add(host.late).saturating_add(host.unreadable);
         let cells = format!(

@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::mem::discriminant;
 use wirelap_correlate::Snapshot;
-use wirelap_events::{EventLosses, GroupId, HostClock, HostState, HostStatus, Nanos};
+use wirelap_events::{EventLosses, GroupId, HostClock, HostState, Nanos};
 
 /// The most entries that are kept.
 const ENTRIES: usize = 10_000;
@@ -59,7 +59,7 @@ impl EventLog {
             let before = before.hosts.iter().find(|one| one.number == host.number);
             if before.is_none_or(|before| !is_alike(before, host)) {
                 let (name, what) = (host.name.clone(), host.words());
-                let is_well = host.status == HostStatus::Connected;
+                let is_well = host.is_well();
                 let event = LogEvent::Host { name, what, is_well };
                 self.push(LogEntry { at: now.at, row: None, event });
             }

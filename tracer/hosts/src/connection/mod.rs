@@ -2,8 +2,12 @@
 
 mod reason;
 
-use crate::stream::{AgentReader, AgentState, Frame, Hello, Question, StreamError};
+use crate::stream::{
+    AgentReader, AgentState, Frame, Hello, LONGEST_SILENCE, Question, StreamError,
+};
+use crate::target::PushedProgram;
 use reason::Ending;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
@@ -82,16 +86,23 @@ impl Connection {
         steward: Arc<Steward>,
         news: SyncSender<(usize, News)>,
         now: fn() -> Nanos,
+        pushed: Option<PushedProgram>,
     ) -> std::io::Result<Connection> {
         let shared = Arc::<Shared>::default();
-        let worker =
-            Worker { index, steward: Arc::clone(&steward), shared: Arc::clone(&shared), news, now };
+        let worker = Worker {
+            index,
+            steward: Arc::clone(&steward),
+            shared: Arc::clone(&shared),
+            news,
+            now,
+            pushed,
+        };
         let thread = Builder::new().name(format!("host {index}")).spawn(move || worker.run())?;
         Ok(Connection { steward, shared, thread: Some(thread) })
     }
 
     /// Asks the agent, if one runs and reads: a question is not worth waiting for.
-    pub fn ask(&self, question: &Question) {
+    pub fn ask(&self, question: Question) {
         if let Some(stdin) = lock(&self.shared.questions).as_mut() {
             let _ = writeln!(stdin, "{question}");
         }
@@ -117,22 +128,32 @@ impl Drop for Connection {
     }
 }
 
+/// What came of starting an agent.
+struct Attempt {
+    why: String,
+    /// It ran.
+    ran: bool,
+    /// The reason may go by itself, as a host that is switched off.
+    mends_itself: bool,
+}
+
 struct Worker {
     index: usize,
     steward: Arc<Steward>,
     shared: Arc<Shared>,
     news: SyncSender<(usize, News)>,
     now: fn() -> Nanos,
+    pushed: Option<PushedProgram>,
 }
 
 impl Worker {
     fn run(self) {
         let (mut wait, mut in_vain, mut ever) = (FIRST_WAIT, 0_u32, false);
         while !self.is_over() {
-            let (why, ran) = self.run_agent();
+            let Attempt { why, ran, mends_itself } = self.run_agent();
             ever |= ran;
             (wait, in_vain) = if ran { (FIRST_WAIT, 0) } else { (wait, in_vain.saturating_add(1)) };
-            let is_final = !ever && in_vain >= TRIES;
+            let is_final = !ever && !mends_itself && in_vain >= TRIES;
             if self.tell(News::Ended { why, is_final }).is_err() || is_final {
                 break;
             }
@@ -157,24 +178,22 @@ impl Worker {
         self.news.send((self.index, news)).map_err(drop)
     }
 
-    /// Runs an agent until it ends. Returns why it has, and whether it ever ran.
-    fn run_agent(&self) -> (String, bool) {
+    /// Runs an agent until it ends.
+    fn run_agent(&self) -> Attempt {
+        let failed = |why: String| Attempt { why, ran: false, mends_itself: false };
         let started = match self.steward.start_command(self.index) {
             Ok(started) => started,
-            Err(error) => return (error.to_string(), false),
+            Err(error) => return failed(error.to_string()),
         };
         let StartedProcess { pid, files } = started;
         let mut files = files.into_iter();
         let (Some(stdin), Some(stdout), Some(stderr)) = (files.next(), files.next(), files.next())
         else {
-            return ("the steward sent no pipes: this is a defect of wirelap".into(), false);
+            return failed("the steward sent no pipes: this is a defect of wirelap".into());
         };
         lock(&self.shared.life).pid = Some(pid);
-        // An agent that does not read must not hold anybody up.
-        let _ = rustix::io::ioctl_fionbio(&stdin, true);
-        *lock(&self.shared.questions) = Some(File::from(stdin)).filter(|_| !self.is_over());
         let said = Builder::new().name("stderr".into()).spawn(move || last_line(stderr));
-        let (error, goodbye, ran) = self.read(stdout);
+        let (error, goodbye, ran) = self.read(stdin, stdout);
         *lock(&self.shared.questions) = None;
         let status = self.steward.reap_workload(pid);
         lock(&self.shared.life).pid = None;
@@ -182,17 +201,36 @@ impl Worker {
         let status = status.and_then(|status| {
             status.code().or(status.signal().map(|s| 128_i32.saturating_add(s)))
         });
-        (Ending { error, goodbye, said, status }.sentence(), ran)
+        let ending = Ending { error, goodbye, said, status };
+        Attempt { ran, mends_itself: ending.mends_itself(), why: ending.sentence() }
+    }
+
+    /// Writes the program to a host that has asked for it.
+    fn push(&self, stdin: &mut File, architecture: &str) -> Result<(), StreamError> {
+        match &self.pushed {
+            Some(program) if architecture == std::env::consts::ARCH => {
+                stdin.write_all(&program.bytes).map_err(StreamError::Ended)
+            }
+            _ => Err(StreamError::OtherArchitecture(architecture.to_owned())),
+        }
     }
 
     /// Reads a stream until it ends. Returns why, what the agent itself said of that, and whether it is one.
-    fn read(&self, stdout: OwnedFd) -> (StreamError, Option<String>, bool) {
+    fn read(&self, stdin: OwnedFd, stdout: OwnedFd) -> (StreamError, Option<String>, bool) {
         let mut goodbye = None;
+        if !speaks(&stdout) {
+            return (StreamError::Silent, None, false);
+        }
+        let mut stdin = File::from(stdin);
+        let push = |architecture: &str| self.push(&mut stdin, architecture);
         let mut reader =
-            match AgentReader::begin(BufReader::with_capacity(1 << 16, File::from(stdout))) {
+            match AgentReader::begin(BufReader::with_capacity(1 << 16, File::from(stdout)), push) {
                 Ok(reader) => reader,
                 Err(error) => return (error, None, false),
             };
+        // An agent that does not read must not hold anybody up.
+        let _ = rustix::io::ioctl_fionbio(&stdin, true);
+        *lock(&self.shared.questions) = Some(stdin).filter(|_| !self.is_over());
         let mut ran = false;
         loop {
             let news = match reader.next() {
@@ -217,6 +255,13 @@ impl Worker {
             }
         }
     }
+}
+
+/// Waits until there is something in a pipe; false if nothing comes.
+fn speaks(pipe: &OwnedFd) -> bool {
+    let limit = Timespec::try_from(LONGEST_SILENCE).ok();
+    let mut wanted = [PollFd::new(pipe, PollFlags::IN)];
+    poll(&mut wanted, limit.as_ref()).is_ok_and(|ready| ready > 0)
 }
 
 /// The last line that was written to a pipe.

@@ -41,7 +41,20 @@ const REMEDIES: [(&str, &str); 13] = [
     ("attaching probes needs", "on that host"),
 ];
 
+/// Status of ssh when it could not connect (`ssh(1)`, EXIT STATUS).
+const NOT_CONNECTED: i32 = 255;
+
+/// What ssh says of a host that is there and does not let the user in.
+const REFUSED: [&str; 3] =
+    ["Permission denied", "Host key verification failed", "Could not resolve"];
+
 impl Ending {
+    /// True if the reason may go by itself: the host could not be reached.
+    pub fn mends_itself(&self) -> bool {
+        let is_refused = REFUSED.iter().any(|part| self.said.contains(part));
+        self.status == Some(NOT_CONNECTED) && !is_refused
+    }
+
     /// The sentence for the user.
     pub fn sentence(self) -> String {
         let is_end = matches!(self.error, StreamError::Ended(_));
@@ -50,7 +63,7 @@ impl Ending {
             (None, false, _) => return self.error.to_string(),
             (None, true, "") => match self.status {
                 Some(0) | None => self.error.to_string(),
-                Some(255) => "the connection ended".into(),
+                Some(NOT_CONNECTED) => "the connection ended".into(),
                 Some(status @ 129..=192) => {
                     format!("signal {} ended it", status.saturating_sub(128))
                 }
@@ -62,6 +75,7 @@ impl Ending {
             // A shell's own error begins with the name of what it did not find.
             if rest.contains("not found") || rest.contains("No such file") { &text } else { rest }
         });
+        let text = text.trim_end_matches('.');
         match REMEDIES.iter().find(|(part, _)| text.contains(part)) {
             Some((_, remedy)) => format!("{text}: {remedy}"),
             None => text.to_owned(),

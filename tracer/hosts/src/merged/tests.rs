@@ -1,7 +1,9 @@
 use super::*;
 use std::cell::Cell;
 use std::sync::mpsc::SyncSender;
-use wirelap_events::{Cpu, ProcessEnd, TaskId, Tid};
+use wirelap_events::{
+    Comm, Cpu, NetNs, ProcessEnd, Socket, SocketId, SocketOrigin, TaskId, Tid, Transport,
+};
 use wirelap_recording::{Note, RecordBlock, RecordBuffer};
 
 thread_local! {
@@ -16,15 +18,27 @@ fn pass(time: Nanos) {
     NOW.set(NOW.get() + time.0);
 }
 
-/// A socket that a host sees.
-fn socket(host: usize, at: u64) -> Event<'static> {
-    let socket = crate::machine::socket_of(host, at);
+/// A socket of the process 1000.
+fn socket(at: u64) -> Event<'static> {
+    let socket = Socket {
+        id: SocketId(at),
+        netns: NetNs(10),
+        transport: Transport::Tcp,
+        local: ([10, 0, 0, 1], 1).into(),
+        remote: None,
+        task: TaskId { pid: Pid(1_000), tid: Tid(1) },
+        comm: Comm::default(),
+        origin: SocketOrigin::FirstSeen,
+        tx_next: None,
+        rx_next: None,
+        is_subflow: false,
+    };
     Event { at: Nanos(at), cpu: Cpu(0), body: Body::Socket(socket) }
 }
 
-/// The end of a process with a socket in the namespace of a host.
-fn end(host: u32, at: u64) -> Event<'static> {
-    let task = TaskId { pid: Pid(1_000 + host), tid: Tid(1) };
+/// The end of the process 1000.
+fn end(at: u64) -> Event<'static> {
+    let task = TaskId { pid: Pid(1_000), tid: Tid(1) };
     Event {
         at: Nanos(at),
         cpu: Cpu(0),
@@ -32,13 +46,11 @@ fn end(host: u32, at: u64) -> Event<'static> {
     }
 }
 
-/// Several hosts, all of which have this one's clock, so that no clock is to be found out.
+/// Several hosts with kernels of their own, whose clocks all show the same.
 struct Hosts {
     merged: MergedHosts,
     news: SyncSender<(usize, News)>,
 }
-
-const BOOT: &str = "one";
 
 impl Hosts {
     fn new(others: usize) -> Hosts {
@@ -46,31 +58,46 @@ impl Hosts {
         let other = |n| HostTarget::Ssh(format!("host{n}"));
         let targets: Vec<_> =
             std::iter::once(HostTarget::Here).chain((0..others).map(other)).collect();
-        let merged = MergedHosts::of(&targets, receiver, Vec::new(), now, BOOT);
-        let hosts = Hosts { merged, news };
+        let merged = MergedHosts::of(&targets, receiver, Vec::new(), now, "kernel 0");
+        let mut hosts = Hosts { merged, news };
         for host in 0..=others {
             hosts.begins(host);
+            hosts.has_this_clock(host);
         }
+        hosts.merged.clocks.refresh(now());
         hosts
     }
 
-    fn begins(&self, host: usize) {
-        let netns = 10 + u32::try_from(host).unwrap();
-        let hello = Hello { boot: BOOT.into(), netns, ..Hello::default() };
-        self.news.send((host, News::Hello(hello))).unwrap();
+    /// Answers of a host to pings, which take no time.
+    fn has_this_clock(&mut self, host: usize) {
+        for at in (100..500).step_by(20) {
+            self.merged.clocks.ping(host, Nanos(at), Nanos(at), Nanos(at));
+        }
     }
 
-    /// A host reports ends of its processes at these times, and that there are no more up to another time.
-    fn reports(&self, host: usize, times: &[u64], until: u64) {
+    fn sends(&self, host: usize, events: &[Event<'_>], until: u64) {
         let mut records = RecordBuffer::default();
         records.note(Note { subject: "name", text: "{}" });
-        for &at in times {
-            records.event(&socket(host, at), false);
-        }
+        events.iter().for_each(|event| records.event(event, false));
         records.tick(Nanos(until));
         let mut bytes = Vec::new();
         records.move_to(&mut bytes);
         self.news.send((host, News::Records(RecordBlock::new(bytes), 7))).unwrap();
+    }
+
+    fn begins(&self, host: usize) {
+        self.begins_on(host, host);
+    }
+
+    fn begins_on(&self, host: usize, kernel: usize) {
+        let hello = Hello { boot: format!("kernel {kernel}"), ..Hello::default() };
+        self.news.send((host, News::Hello(hello))).unwrap();
+    }
+
+    /// A host reports sockets at these times, and that there is nothing more up to another time.
+    fn reports(&self, host: usize, times: &[u64], until: u64) {
+        let events: Vec<_> = times.iter().map(|at| socket(*at)).collect();
+        self.sends(host, &events, until);
     }
 
     /// The times of what is handed out, and on which host it was seen.
@@ -112,24 +139,23 @@ fn nobody_waits_for_a_host_that_is_behind_and_what_it_sends_then_is_counted() {
     // That a socket is there matters all the same.
     hosts.reports(1, &[3_000], 4_000);
     assert_eq!(hosts.out(), [(late, 2)]);
-    let mut records = RecordBuffer::default();
-    records.event(&end(1, 5_000), false);
-    records.tick(Nanos(6_000));
-    let mut bytes = Vec::new();
-    records.move_to(&mut bytes);
-    hosts.news.send((1, News::Records(RecordBlock::new(bytes), 7))).unwrap();
+    hosts.sends(1, &[end(5_000)], 6_000);
     assert_eq!(hosts.out(), []);
     let state = hosts.merged.states().nth(1).unwrap();
-    assert_eq!((state.late, state.events), (0, 1), "it had not joined when that happened");
+    assert_eq!((state.late, state.events), (1, 1));
     hosts.reports(0, &[3 * late], 3 * late + 1);
     assert_eq!(hosts.out(), [(3 * late, 1)]);
-    let mut records = RecordBuffer::default();
-    records.event(&end(1, 2 * late), false);
-    let mut bytes = Vec::new();
-    records.move_to(&mut bytes);
-    hosts.news.send((1, News::Records(RecordBlock::new(bytes), 7))).unwrap();
+    hosts.sends(1, &[end(2 * late)], 2 * late + 1);
     assert_eq!(hosts.out(), []);
-    assert_eq!(hosts.merged.states().nth(1).unwrap().late, 1);
+    assert_eq!(hosts.merged.states().nth(1).unwrap().late, 2);
+    // What it saw before it joined again is no loss.
+    hosts.news.send((1, News::Ended { why: "gone".into(), is_final: false })).unwrap();
+    assert_eq!(hosts.out(), [(3 * late + 1, 102)]);
+    hosts.begins(1);
+    hosts.sends(1, &[end(2 * late), end(4 * late)], 4 * late + 1);
+    hosts.reports(0, &[], 4 * late + 1);
+    assert_eq!(hosts.out(), [(4 * late, 0)]);
+    assert_eq!(hosts.merged.states().nth(1).unwrap().late, 2);
 }
 
 #[test]
@@ -158,21 +184,17 @@ fn the_sockets_of_a_lost_host_are_closed_and_the_others_go_on() {
 }
 
 #[test]
-fn of_a_kernel_with_two_agents_each_event_is_taken_once() {
+fn of_a_kernel_with_two_agents_the_first_one_observes_and_the_second_goes_on_when_it_ends() {
     let mut hosts = Hosts::new(1);
-    // Each reports what is in its namespace and in the other's.
-    for host in [0, 1] {
-        let mut records = RecordBuffer::default();
-        for (of, at) in [(0, 1_000), (1, 2_000)] {
-            records.event(&socket(of, at), false);
-        }
-        records.event(&end(1, 3_000), false);
-        records.tick(Nanos(5_000));
-        let mut bytes = Vec::new();
-        records.move_to(&mut bytes);
-        hosts.news.send((host, News::Records(RecordBlock::new(bytes), 7))).unwrap();
-    }
-    assert_eq!(hosts.out(), [(1_000, 1), (2_000, 2), (3_000, 0)]);
-    let events: Vec<u64> = hosts.merged.states().map(|state| state.events).collect();
-    assert_eq!(events, [1, 2], "the process that ended has the socket of the second");
+    hosts.begins_on(1, 0);
+    hosts.reports(0, &[1_000], 5_000);
+    hosts.reports(1, &[1_000, 2_000], 5_000);
+    assert_eq!(hosts.out(), [(1_000, 1)]);
+    let rests = HostStatus::SameKernel { observed_by: "here".into() };
+    assert_eq!(hosts.merged.states().nth(1).unwrap().status, rests);
+    hosts.news.send((0, News::Ended { why: "gone".into(), is_final: false })).unwrap();
+    hosts.reports(1, &[7_000], 9_000);
+    // Numbers stay those of the kernel, and no socket is closed.
+    assert_eq!(hosts.out(), [(7_000, 1)]);
+    assert_eq!(hosts.merged.states().nth(1).unwrap().status, HostStatus::Connected);
 }

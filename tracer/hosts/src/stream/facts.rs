@@ -13,8 +13,6 @@ pub struct Hello {
     pub kernel: String,
     /// Identity of the host's present run, which a reboot changes: `/proc/sys/kernel/random/boot_id`.
     pub boot: String,
-    /// Number of the network namespace that the agent runs in; 0 if it is not known.
-    pub netns: u32,
     /// Why packets alone are observed, if the probes could not be attached.
     pub instead: Option<String>,
     /// Observations that are not made there, each with what is lost without it.

@@ -7,11 +7,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::time::Duration;
 use wirelap_events::{Nanos, human};
 use wirelap_recording::{RecordBlock, RecordBuffer};
 
 /// The line that an agent's stream begins with.
 const FIRST_LINE: &[u8] = b"wirelap agent 1\n";
+
+/// What the line begins with that asks for the program; the architecture of the host follows.
+const PUSH: &[u8] = b"wirelap push ";
 
 /// What the first line of any version begins with.
 const ANY_VERSION: &[u8] = b"wirelap agent ";
@@ -25,8 +29,11 @@ const MAX_FRAME: usize = 16 << 20;
 /// The most bytes of records in a frame.
 const MAX_RECORDS: usize = 64 << 20;
 
+/// Longest time from the start of an agent to its first word.
+pub const LONGEST_SILENCE: Duration = Duration::from_secs(20);
+
 /// The most characters of foreign text that are shown.
-const SHOWN: usize = 120;
+const SHOWN: usize = 100;
 
 mod kind {
     pub const HELLO: u8 = 1;
@@ -56,30 +63,48 @@ pub enum Frame {
 pub enum StreamError {
     /// It ended, or could not be read on.
     Ended(io::Error),
+    /// Nothing came for [`LONGEST_SILENCE`] after its beginning.
+    Silent,
     /// It is not that of an agent; the first line that it has.
     Foreign(String),
     /// It is that of an agent of another version.
     OtherVersion(String),
+    /// The host asks for a program that is not of its architecture, which this is.
+    OtherArchitecture(String),
     /// A frame is not as it must be.
     Malformed(&'static str),
 }
 
 impl fmt::Display for StreamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const WANTED: &str =
+            "the command must run `wirelap agent`, and nothing may write to its stdout afterwards";
         match self {
             StreamError::Ended(error) if error.kind() == ErrorKind::UnexpectedEof => {
                 f.write_str("the connection ended")
             }
             StreamError::Ended(error) => write!(f, "the connection ended: {error}"),
-            StreamError::Foreign(line) => write!(
-                f,
-                "what answers there is not an agent of wirelap, but says “{line}”: the command must run `wirelap agent` and nothing that \
-                 writes to stdout after it"
-            ),
+            StreamError::Foreign(line) if line.is_empty() => {
+                write!(f, "what answers there is not an agent of wirelap, and no text: {WANTED}")
+            }
+            StreamError::Foreign(line) => {
+                write!(
+                    f,
+                    "what answers there is not an agent of wirelap, but says “{line}”: {WANTED}"
+                )
+            }
+            StreamError::Silent => {
+                write!(f, "nothing has answered within {} s: {WANTED}", LONGEST_SILENCE.as_secs())
+            }
             StreamError::OtherVersion(version) => write!(
                 f,
                 "the agent speaks version {version} of the protocol, and this wirelap version 1: install the same version on both \
                  hosts, or use --push"
+            ),
+            StreamError::OtherArchitecture(its) => write!(
+                f,
+                "--push cannot help there: the host is {its}, and this program is {}: install wirelap there",
+                std::env::consts::ARCH
             ),
             StreamError::Malformed(what) => {
                 write!(f, "the agent's stream is damaged ({what})")
@@ -176,11 +201,14 @@ pub struct AgentReader<R> {
 }
 
 impl<R: BufRead> AgentReader<R> {
-    /// Finds the beginning of an agent's stream.
+    /// Finds the beginning of an agent's stream. `push` is called with the host's architecture if the host asks for the program.
     ///
     /// # Errors
-    /// The stream ends before, or is not that of an agent.
-    pub fn begin(mut from: R) -> Result<AgentReader<R>, StreamError> {
+    /// The stream ends before, or is not that of an agent, or `push` fails.
+    pub fn begin(
+        mut from: R,
+        mut push: impl FnMut(&str) -> Result<(), StreamError>,
+    ) -> Result<AgentReader<R>, StreamError> {
         let mut line = Vec::new();
         let mut first = String::new();
         let mut greeting = 0_usize;
@@ -199,6 +227,10 @@ impl<R: BufRead> AgentReader<R> {
                     decoder: FrameDecoder::new(),
                     read: 0,
                 });
+            }
+            if let Some(architecture) = line.strip_prefix(PUSH) {
+                push(&shown(architecture))?;
+                continue;
             }
             if let Some(version) = line.strip_prefix(ANY_VERSION) {
                 return Err(StreamError::OtherVersion(shown(version)));
@@ -281,7 +313,9 @@ impl<R: BufRead> AgentReader<R> {
 /// Foreign text for people: one line, and not a long one.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let is_text =
+        |line: &&str| line.chars().any(|c| c.is_alphanumeric()) && !line.contains('\u{FFFD}');
+    let line = text.lines().map(str::trim).find(is_text).unwrap_or_default();
     human::clean(&line.chars().take(SHOWN).collect::<String>())
 }
 
@@ -310,7 +344,7 @@ mod tests {
     #[test]
     fn frames_are_read_as_they_were_written() {
         let bytes = stream(b"Welcome to robot!\n\n");
-        let mut reader = AgentReader::begin(bytes.as_slice()).unwrap();
+        let mut reader = AgentReader::begin(bytes.as_slice(), |_| Ok(())).unwrap();
         assert!(matches!(reader.next().unwrap(), Frame::Hello(hello) if hello.host == "robot"));
         let Frame::Records(block) = reader.next().unwrap() else { panic!() };
         let mut count = 0;
@@ -327,7 +361,8 @@ mod tests {
 
     #[test]
     fn what_is_no_stream_of_an_agent_is_said() {
-        let text = |bytes: &[u8]| AgentReader::begin(bytes).map(drop).unwrap_err().to_string();
+        let text =
+            |bytes: &[u8]| AgentReader::begin(bytes, |_| Ok(())).map(drop).unwrap_err().to_string();
         assert!(text(b"").contains("the connection ended"));
         assert!(text(b"hello\n\x1b[2J").contains("says “hello”"));
         assert!(text(&[b'x'; MAX_GREETING * 2]).contains("says “xxx"));
@@ -341,9 +376,9 @@ mod tests {
             for change in [1, 0x80, 0xFF] {
                 let mut bytes = whole.clone();
                 bytes[at] ^= change;
-                let mut reader = AgentReader::begin(bytes.as_slice()).unwrap();
+                let mut reader = AgentReader::begin(bytes.as_slice(), |_| Ok(())).unwrap();
                 while reader.next().is_ok() {}
-                let mut reader = AgentReader::begin(&whole[..at]).unwrap();
+                let mut reader = AgentReader::begin(&whole[..at], |_| Ok(())).unwrap();
                 while reader.next().is_ok() {}
             }
         }

@@ -10,7 +10,7 @@
 //!   4 state     JSON: [`AgentState`]
 //!   5 end       UTF-8: why the agent ends
 //!
-//! collector → agent   lines: "ping N", "place PID", "states PID", "share NETNS …"; the end of the stream ends the agent
+//! collector → agent   lines: "ping N", "place PID", "states PID", "rest true|false"; the end of the stream ends the agent
 //! ```
 //! What stands before the first line is what a login shell says, and is left out. Kinds that are not known are left out.
 //!
@@ -26,5 +26,5 @@ mod question;
 
 pub use facts::{AgentState, Hello, ProbeCount, ProcessUse};
 pub(crate) use frame::shown;
-pub use frame::{AgentReader, AgentWriter, Frame, StreamError};
+pub use frame::{AgentReader, AgentWriter, Frame, LONGEST_SILENCE, StreamError};
 pub use question::Question;

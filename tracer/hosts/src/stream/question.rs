@@ -2,10 +2,10 @@
 
 use std::fmt;
 use std::str::FromStr;
-use wirelap_events::{NetNs, Pid};
+use wirelap_events::Pid;
 
 /// A line that an agent reads from its stdin.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// Answer at once with this number and the time.
     Ping(u64),
@@ -13,9 +13,8 @@ pub enum Question {
     Place(Pid),
     /// What are the threads of this process doing?
     States(Pid),
-    /// Agents run in these network namespaces of this kernel, of which the first one has all other namespaces. From now on, send only what is
-    /// yours.
-    Share(Vec<NetNs>),
+    /// Send no events from now on, because another agent of this kernel does; or send them again.
+    Rest(bool),
 }
 
 impl fmt::Display for Question {
@@ -24,10 +23,7 @@ impl fmt::Display for Question {
             Question::Ping(number) => write!(f, "ping {number}"),
             Question::Place(pid) => write!(f, "place {}", pid.0),
             Question::States(pid) => write!(f, "states {}", pid.0),
-            Question::Share(all) => {
-                f.write_str("share")?;
-                all.iter().try_for_each(|netns| write!(f, " {}", netns.0))
-            }
+            Question::Rest(rests) => write!(f, "rest {rests}"),
         }
     }
 }
@@ -43,10 +39,7 @@ impl FromStr for Question {
             "ping" => number.parse().map(Question::Ping).map_err(drop),
             "place" => pid().map(Question::Place),
             "states" => pid().map(Question::States),
-            "share" => {
-                let all = number.split(' ').map(|number| number.parse().map(NetNs).map_err(drop));
-                all.collect::<Result<_, ()>>().map(Question::Share)
-            }
+            "rest" => number.parse().map(Question::Rest).map_err(drop),
             _ => Err(()),
         }
     }
@@ -58,13 +51,12 @@ mod tests {
 
     #[test]
     fn a_question_is_read_as_it_was_written() {
-        let share = Question::Share(vec![NetNs(1), NetNs(2)]);
-        for question in
-            [Question::Ping(7), Question::Place(Pid(8)), Question::States(Pid(9)), share]
+        let rest = Question::Rest(true);
+        for question in [Question::Ping(7), Question::Place(Pid(8)), Question::States(Pid(9)), rest]
         {
             assert_eq!(question.to_string().parse(), Ok(question));
         }
-        for other in ["", "ping", "ping x", "place -1", "share x", "later 5"] {
+        for other in ["", "ping", "ping x", "place -1", "rest x", "later 5"] {
             assert_eq!(other.parse::<Question>(), Err(()), "{other}");
         }
     }

@@ -14,7 +14,7 @@ fn notes(host: &HostState, snapshot: &Snapshot) -> Vec<String> {
     let mut notes = Vec::new();
     match &host.status {
         HostStatus::Connecting => notes.push(format!("{name} is being connected.")),
-        HostStatus::Connected => {}
+        HostStatus::Connected | HostStatus::SameKernel { .. } => {}
         HostStatus::Behind(by) => notes.push(format!(
             "{name} is behind by {:.1} s: what it observes comes too late, the others do not wait for it, and its messages are seen in \
              part.",
