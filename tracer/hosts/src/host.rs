@@ -1,17 +1,14 @@
 //! What is known of a host, and its events that wait for those of others.
 
 use crate::stream::{AgentState, Hello, ProcessUse};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
-use wirelap_events::{Body, Cpu, Event, HostState, HostStatus, Nanos, Pid, Size, SocketId};
+use wirelap_events::{Body, Event, HostState, HostStatus, Nanos, Pid, Size};
 use wirelap_recording::hosts::{Renumbering, retime};
 use wirelap_recording::{Entry, RecordBlock};
 
 /// The most bytes of records that wait for events of other hosts, or for the host's clock to be known. Beyond, the oldest are left out.
 const MAX_WAITING: usize = 64 << 20;
-
-/// The most open sockets that are remembered.
-const MAX_SOCKETS: usize = 65_536;
 
 /// A note that an agent wrote: subject and text.
 pub type AgentNote = (String, String);
@@ -52,12 +49,10 @@ pub struct Host {
     pub rests: bool,
     /// Time at which its agent began, by this host's clock.
     pub begun: Nanos,
-    /// Open sockets, by the numbers that they have in the merged events.
-    pub sockets: FxHashSet<SocketId>,
     /// Its agent runs.
     pub is_up: bool,
-    /// Its agent has ended, and its sockets are still taken for open.
-    pub is_closing: bool,
+    /// Its agent has ended, and nobody was told yet.
+    pub is_leaving: bool,
     /// What processes use that were asked for.
     processes: FxHashMap<u32, ProcessUse>,
     /// Time of its next event by the clock of the first host; found once for each event.
@@ -77,9 +72,8 @@ impl Host {
             clock: usize::from(number.saturating_sub(1)),
             rests: false,
             begun: Nanos(0),
-            sockets: FxHashSet::default(),
             is_up: false,
-            is_closing: false,
+            is_leaving: false,
             processes: FxHashMap::default(),
             next: None,
         }
@@ -135,7 +129,7 @@ impl Host {
             _ => at,
         };
         self.state.status = HostStatus::Lost { since, why };
-        (self.is_up, self.is_closing) = (false, true);
+        (self.is_up, self.is_leaving) = (false, !self.rests);
         self.processes.clear();
     }
 
@@ -205,15 +199,6 @@ impl Host {
         if let Some(Entry::Event(mut event)) = block.peek() {
             retime(&mut event, clock);
             self.numbers.renumber(&mut event);
-            match event.body {
-                Body::Socket(socket) if self.sockets.len() < MAX_SOCKETS => {
-                    self.sockets.insert(socket.id);
-                }
-                Body::Closed(socket) => {
-                    self.sockets.remove(&socket);
-                }
-                _ => {}
-            }
             self.state.events = self.state.events.saturating_add(1);
             sink(&event);
         }
@@ -244,21 +229,6 @@ impl Host {
     pub fn is_next_of_socket(&self) -> bool {
         let next = self.waiting.front().and_then(|waiting| waiting.block.peek());
         matches!(next, Some(Entry::Event(Event { body: Body::Socket(_) | Body::Closed(_), .. })))
-    }
-
-    /// Leaves its open sockets to the agent that goes on in its place.
-    pub fn hand_over(&mut self) -> FxHashSet<SocketId> {
-        self.is_closing = false;
-        std::mem::take(&mut self.sockets)
-    }
-
-    /// Closes its sockets: nobody sees any more what they do.
-    pub fn close(&mut self, at: Nanos, sink: &mut dyn FnMut(&Event<'_>)) {
-        self.is_closing = false;
-        let cpu = Cpu(0).on_host(self.kernel);
-        for socket in self.sockets.drain() {
-            sink(&Event { at, cpu, body: Body::Closed(socket) });
-        }
     }
 
     fn leave_out(&mut self, events: usize) {

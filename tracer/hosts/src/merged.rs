@@ -2,8 +2,7 @@
 //!
 //! Events of a host wait until every other host has sent all that it saw up to the same time, so that they come in one order. Nobody waits
 //! for long: a host whose events are older than those of the others by [`PATIENCE`] is behind, and what it sends later than that is
-//! left out and counted. A host that is lost is waited for no more, and its sockets are closed, because nobody sees any more what
-//! they do.
+//! left out and counted. A host that is lost is waited for no more: a note says that nobody sees any more what its sockets do.
 
 use crate::connection::{Connection, News};
 use crate::host::{AgentNote, Host, Lateness};
@@ -46,6 +45,9 @@ const NEWS_AT_ONCE: usize = 64;
 
 /// The most notes that wait to be taken.
 const MAX_NOTES: usize = 4_096;
+
+/// Subject of the note that nothing is seen any more of a host.
+pub const HOST_LOST: &str = "host lost";
 
 /// A ping that is on its way.
 struct Ping {
@@ -277,9 +279,11 @@ impl MergedHosts {
         let boot = host.boot.clone();
         let resting = |host: &Host| host.is_up && host.rests && host.boot == boot;
         let Some(next) = self.hosts.iter().position(resting) else { return };
-        let sockets = self.hosts.get_mut(index).map(Host::hand_over).unwrap_or_default();
+        if let Some(host) = self.hosts.get_mut(index) {
+            host.is_leaving = false;
+        }
         let Some(next_host) = self.hosts.get_mut(next) else { return };
-        (next_host.rests, next_host.sockets) = (false, sockets);
+        next_host.rests = false;
         next_host.state.status = HostStatus::Connected;
         let observed_by = next_host.state.name.clone();
         for (at, host) in self.hosts.iter_mut().enumerate() {
@@ -351,10 +355,10 @@ impl MergedHosts {
             count = count.saturating_add(1);
         }
         let at = self.until.max(self.newest);
-        for host in &mut self.hosts {
-            if host.is_closing && host.next.is_none() {
-                host.close(at, sink);
-            }
+        for host in self.hosts.iter_mut().filter(|host| host.is_leaving && host.next.is_none()) {
+            host.is_leaving = false;
+            let text = format!("{{\"host\":{},\"at\":{}}}", host.kernel, at.0);
+            self.notes.push((host.kernel, (HOST_LOST.to_owned(), text)));
         }
         self.until = self.until.max(limit);
         count
@@ -372,8 +376,8 @@ impl MergedHosts {
         let is_waited_for = |host: &Host| host.is_up && !host.rests;
         let waited_for = self.hosts.iter().filter(|host| is_waited_for(host));
         let newest = waited_for.filter_map(reached).max();
-        // Without any host, there is nothing to wait for.
-        let Some(newest) = newest else { return now };
+        // Without any host, time goes on, but leaves one that comes back its time.
+        let Some(newest) = newest else { return now - PATIENCE };
         // A host that has just begun tells soon what it has seen, and what its clock is.
         let is_new = |host: &Host| reached(host).is_none() && now < host.begun + PATIENCE;
         if self.hosts.iter().any(|host| is_waited_for(host) && is_new(host)) {

@@ -3,7 +3,8 @@
 use crate::place_notes::{self, PlaceNotes};
 use serde_json::Value;
 use wirelap_correlate::{CgroupRead, ContainerNames, Correlator, Label};
-use wirelap_events::{Comm, NetNs, Pid};
+use wirelap_events::{Comm, Nanos, NetNs, Pid};
+use wirelap_hosts::merged::HOST_LOST;
 use wirelap_recording::Note;
 use wirelap_recording::hosts::namespace_on;
 
@@ -18,6 +19,8 @@ pub enum NotedFact {
     Name(Pid, Comm),
     /// The network namespace that wirelap was in.
     OwnNamespace(NetNs),
+    /// Nothing is seen any more of a host, from a time on.
+    HostLost(u8, Nanos),
 }
 
 impl NotedFact {
@@ -28,6 +31,7 @@ impl NotedFact {
             "process" => process,
             "name" => name,
             "namespace" => own_namespace,
+            HOST_LOST => host_lost,
             _ => return None,
         };
         read(&serde_json::from_str(note.text).ok()?)
@@ -41,6 +45,7 @@ impl NotedFact {
             }
             NotedFact::Name(pid, comm) => place_notes::note_name(notes, *pid, *comm, 0),
             NotedFact::OwnNamespace(own) => place_notes::note_own_namespace(notes, *own),
+            NotedFact::HostLost(host, at) => place_notes::note_lost_host(notes, *host, *at),
             // A label comes from the user of this session, who has written it already.
             NotedFact::Label(_) => {}
         }
@@ -55,6 +60,7 @@ impl NotedFact {
             }
             NotedFact::Name(pid, comm) => correlator.call(pid, comm),
             NotedFact::OwnNamespace(own) => correlator.note_own_namespace(own),
+            NotedFact::HostLost(host, at) => correlator.lose_host(at, host),
         }
     }
 
@@ -71,6 +77,7 @@ impl NotedFact {
             }
             NotedFact::Name(pid, comm) => NotedFact::Name(pid.on_host(number), comm),
             NotedFact::OwnNamespace(own) => NotedFact::OwnNamespace(namespace_on(number, own)),
+            NotedFact::HostLost(..) => self,
         }
     }
 }
@@ -114,4 +121,9 @@ fn process(text: &Value) -> Option<NotedFact> {
 fn own_namespace(number: &Value) -> Option<NotedFact> {
     let own = u32::try_from(number.as_u64()?).ok()?;
     Some(NotedFact::OwnNamespace(NetNs(own)))
+}
+
+fn host_lost(text: &Value) -> Option<NotedFact> {
+    let host = u8::try_from(text["host"].as_u64()?).ok()?;
+    Some(NotedFact::HostLost(host, Nanos(text["at"].as_u64()?)))
 }

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use wirelap_correlate::{CgroupRead, ContainerNames};
-use wirelap_events::{Comm, NetNs, Pid};
+use wirelap_events::{Comm, Nanos, NetNs, Pid};
+use wirelap_hosts::merged::HOST_LOST;
 use wirelap_recording::{FileRecorder, KeptEvents, Note};
 
 /// Receivers of the notes of where processes run, beside the correlator: a recording, and what is kept in memory.
@@ -64,6 +65,11 @@ pub fn name_text(pid: Pid, comm: Comm) -> String {
 /// Writes the note of the network namespace that wirelap is in.
 pub fn note_own_namespace(notes: &mut PlaceNotes<'_>, own: NetNs) {
     note_place(notes, NAMESPACE, &own.0.to_string(), true);
+}
+
+/// Writes the note that nothing is seen any more of a host.
+pub fn note_lost_host(notes: &mut PlaceNotes<'_>, host: u8, at: Nanos) {
+    note_place(notes, HOST_LOST, &json!({ "host": host, "at": at.0 }).to_string(), false);
 }
 
 fn note_place(notes: &mut PlaceNotes<'_>, subject: &str, text: &str, is_repeated: bool) {

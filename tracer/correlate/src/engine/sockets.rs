@@ -351,6 +351,15 @@ impl Sockets {
         tx
     }
 
+    /// Forgets what is open on a host of which nothing is seen any more.
+    pub fn lose_host(&mut self, at: Nanos, host: u8) {
+        let there = self.entries.keys().filter(|id| id.host() == host);
+        let there: Vec<SocketId> = there.copied().collect();
+        for id in there {
+            self.close(id, at);
+        }
+    }
+
     /// Stops looking at these sockets.
     pub fn mute(&mut self, sockets: &[SocketId]) {
         for socket in sockets {

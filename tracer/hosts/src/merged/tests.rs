@@ -14,10 +14,6 @@ fn now() -> Nanos {
     Nanos(NOW.get())
 }
 
-fn pass(time: Nanos) {
-    NOW.set(NOW.get() + time.0);
-}
-
 /// A socket of the process 1000.
 fn socket(at: u64) -> Event<'static> {
     let socket = Socket {
@@ -106,7 +102,6 @@ impl Hosts {
         self.merged.poll(Duration::ZERO, &mut |event| {
             let host = match event.body {
                 Body::Socket(socket) => socket.task.pid.host(),
-                Body::Closed(id) => id.host().wrapping_add(100),
                 _ => 0,
             };
             out.push((event.at.0, host));
@@ -150,7 +145,7 @@ fn nobody_waits_for_a_host_that_is_behind_and_what_it_sends_then_is_counted() {
     assert_eq!(hosts.merged.states().nth(1).unwrap().late, 2);
     // What it saw before it joined again is no loss.
     hosts.news.send((1, News::Ended { why: "gone".into(), is_final: false })).unwrap();
-    assert_eq!(hosts.out(), [(3 * late + 1, 102)]);
+    assert_eq!(hosts.out(), []);
     hosts.begins(1);
     hosts.sends(1, &[end(2 * late), end(4 * late)], 4 * late + 1);
     hosts.reports(0, &[], 4 * late + 1);
@@ -159,15 +154,16 @@ fn nobody_waits_for_a_host_that_is_behind_and_what_it_sends_then_is_counted() {
 }
 
 #[test]
-fn the_sockets_of_a_lost_host_are_closed_and_the_others_go_on() {
+fn of_a_lost_host_a_note_tells_and_the_others_go_on() {
     let mut hosts = Hosts::new(1);
     hosts.reports(0, &[1_000], 9_000);
     hosts.reports(1, &[2_000], 3_000);
     assert_eq!(hosts.out(), [(1_000, 1), (2_000, 2)]);
+    assert_eq!(hosts.merged.notes().count(), 2);
     hosts.news.send((1, News::Ended { why: "gone".into(), is_final: false })).unwrap();
-    pass(Nanos(10));
-    let out = hosts.out();
-    assert_eq!(out, [(3_000, 102)], "closed after the last that it has told");
+    assert_eq!(hosts.out(), []);
+    let notes: Vec<_> = hosts.merged.notes().collect();
+    assert_eq!(notes, [(2, (HOST_LOST.into(), "{\"host\":2,\"at\":3000}".into()))]);
     hosts.reports(0, &[20_000], 30_000);
     assert_eq!(hosts.out(), [(20_000, 1)]);
     let state = hosts.merged.states().nth(1).unwrap();

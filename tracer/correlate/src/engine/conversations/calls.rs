@@ -89,6 +89,16 @@ impl Conversations {
         }
     }
 
+    /// Nothing is seen any more of what happens on a host: ends there are as those on hosts that are not observed.
+    pub fn lose_host(&mut self, at: Nanos, host: u8) {
+        let is_elsewhere = |id: &SocketId| id.host() != host;
+        for flow in self.flows.iter_mut().flat_map(|conversation| &mut conversation.flows) {
+            flow.sender = flow.sender.filter(is_elsewhere);
+            flow.receiver = flow.receiver.filter(is_elsewhere);
+        }
+        self.sockets.lose_host(at, host);
+    }
+
     /// One end of a conversation is gone.
     pub fn ends(&mut self, at: Nanos, direction: Direction) {
         if let Some(conversation) = self.flows.get_mut(direction)

@@ -2,7 +2,7 @@
 
 use super::Correlator;
 use crate::containers::{CgroupRead, ContainerNames};
-use wirelap_events::{Comm, HostBounds, NetNs, Pid};
+use wirelap_events::{Comm, HostBounds, Nanos, NetNs, Pid};
 use wirelap_figures::{BreakdownQuery, Dimension};
 use wirelap_flow::Label;
 
@@ -31,6 +31,12 @@ impl Correlator {
     /// The caller is in this network namespace.
     pub fn note_own_namespace(&mut self, own: NetNs) {
         self.host.places_mut().note_own_namespace(own);
+    }
+
+    /// Nothing is seen any more of what happens on a host, from a time on. What it shows when it comes back is taken as that of a host
+    /// that joins late.
+    pub fn lose_host(&mut self, at: Nanos, host: u8) {
+        self.conversations.lose_host(at, host);
     }
 
     /// Takes how exact times between hosts are from now on, where the events are of several hosts and all times are by one clock. Before
