@@ -4,7 +4,7 @@ use super::hull::{HullPoint, lower, upper};
 use wirelap_events::Nanos;
 
 /// Rates differ by less: 1000 ppm. Quartz is within 100, and `adjtimex` slews by 500 at most.
-const FASTEST: f64 = 1e6;
+pub(super) const FASTEST: f64 = 1e6;
 
 /// The most samples that may contradict the others before all are taken to do so.
 const MAX_OUTLIERS: usize = 32;
@@ -122,7 +122,7 @@ impl Clocks {
 }
 
 /// No kernel stamps a packet nearer to when it is on the line, in nanoseconds.
-const STAMPED: f64 = 1e3;
+pub(super) const STAMPED: f64 = 1e3;
 
 /// Error of the difference in any case, in nanoseconds: from where kernels stamp packets, and twice that if both times may be cut
 /// to microseconds.
@@ -133,17 +133,17 @@ fn tick(samples: &[Sample]) -> f64 {
 
 /// A line through the middle of the band, and how wide the band is there.
 #[derive(Clone, Copy, Debug)]
-struct BandLine {
+pub(super) struct BandLine {
     /// Slope, in nanoseconds a second.
-    drift: f64,
-    /// Height at the first sample, in nanoseconds.
-    middle: f64,
+    pub drift: f64,
+    /// Height at second 0, in nanoseconds.
+    pub middle: f64,
     /// Width of the band around the line, in nanoseconds.
-    width: f64,
+    pub width: f64,
 }
 
 /// The points above the line, which are from the first host, and those below it.
-struct Band {
+pub(super) struct Band {
     /// Points from the first host.
     there: Vec<HullPoint>,
     /// Points from the second host.
@@ -162,8 +162,12 @@ impl Band {
             ((sample.at - first.at).as_secs_f64(), later as f64)
         };
         let side = |way| samples.iter().filter(move |s| s.from_first == way).map(point).collect();
-        let mut band =
-            Band { there: side(true), back: side(false), above: Vec::new(), below: Vec::new() };
+        Band::between(side(true), side(false))
+    }
+
+    /// The band below the points from the first host and above those from the second one, each in order of time.
+    pub(super) fn between(there: Vec<HullPoint>, back: Vec<HullPoint>) -> Band {
+        let mut band = Band { there, back, above: Vec::new(), below: Vec::new() };
         band.touch();
         band
     }
@@ -174,7 +178,7 @@ impl Band {
     }
 
     /// The line of a drift.
-    fn line(&self, drift: f64) -> BandLine {
+    pub(super) fn line(&self, drift: f64) -> BandLine {
         let level = |point: &HullPoint| point.1 - drift * point.0;
         let above = self.above.iter().map(level).fold(f64::INFINITY, f64::min);
         let below = self.below.iter().map(level).fold(f64::NEG_INFINITY, f64::max);
@@ -183,7 +187,7 @@ impl Band {
 
     /// The line around which the band is the widest. A wrong drift runs into one of its sides: the width is
     /// concave in the drift.
-    fn steepest(&self) -> BandLine {
+    pub(super) fn steepest(&self) -> BandLine {
         let (mut from, mut to) = (-FASTEST, FASTEST);
         for _ in 0..200 {
             let third = (to - from) / 3.0;
@@ -194,6 +198,21 @@ impl Band {
             }
         }
         self.line(f64::midpoint(from, to))
+    }
+
+    /// The least and the largest drift of all lines in the band, by the drift of one of them.
+    pub(super) fn drifts(&self, inside: f64) -> [f64; 2] {
+        [-FASTEST, FASTEST].map(|limit| {
+            let (mut inside, mut outside) = (inside, limit);
+            if self.line(limit).width >= 0.0 {
+                return limit;
+            }
+            for _ in 0..60 {
+                let middle = f64::midpoint(inside, outside);
+                *(if self.line(middle).width >= 0.0 { &mut inside } else { &mut outside }) = middle;
+            }
+            outside
+        })
     }
 
     /// Leaves out the points that the line touches.
@@ -218,7 +237,7 @@ impl Band {
 }
 
 /// By how much the least of three quarters of the parts are above the least of all; `None` if there are too few.
-fn excess(points: &[HullPoint], level: impl Fn(&HullPoint) -> f64) -> Option<f64> {
+pub(super) fn excess(points: &[HullPoint], level: impl Fn(&HullPoint) -> f64) -> Option<f64> {
     let count = (points.len() / (2 * MIN_SAMPLES)).clamp(1, MAX_PARTS);
     let parts = points.chunks(points.len().div_ceil(count).max(1));
     let least = |part: &[HullPoint]| part.iter().map(&level).fold(f64::INFINITY, f64::min);

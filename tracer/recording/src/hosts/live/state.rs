@@ -14,6 +14,29 @@ pub enum ClockSource {
     Stated(usize),
 }
 
+impl ClockSource {
+    /// Number of the samples.
+    pub fn samples(self) -> usize {
+        let (ClockSource::Packets(samples)
+        | ClockSource::Ping(samples)
+        | ClockSource::Stated(samples)) = self;
+        samples
+    }
+
+    /// The weaker of two: a statement rather than a question, a question rather than packets, then the one of fewer samples.
+    pub(super) fn weaker(self, other: ClockSource) -> ClockSource {
+        let weakness = |source: ClockSource| {
+            let kind = match source {
+                ClockSource::Packets(_) => 0,
+                ClockSource::Ping(_) => 1,
+                ClockSource::Stated(_) => 2,
+            };
+            (kind, std::cmp::Reverse(source.samples()))
+        };
+        if weakness(other) > weakness(self) { other } else { self }
+    }
+}
+
 /// Knowledge about a host's clock, as of the last refresh.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum HostClockState {
