@@ -26,14 +26,10 @@
 
 mod bytes;
 mod config;
-// What is handed to the crate above alone, and not on, has a comment where its name does not say all.
-#[allow(missing_docs)]
 mod flow;
 mod ids;
-#[allow(missing_docs)]
 mod marks;
 mod ros;
-#[allow(missing_docs)]
 mod threads;
 mod tls_keys;
 

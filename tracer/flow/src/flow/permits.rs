@@ -41,6 +41,7 @@ pub struct Acknowledgement {
     pub end: Offset,
     /// Since when as many messages as ever were not acknowledged; `None` if that is not known.
     pub full: Option<Nanos>,
+    /// The times that it tells of.
     pub answered: Answered,
 }
 

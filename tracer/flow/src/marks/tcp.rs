@@ -68,6 +68,7 @@ pub struct TcpMarks {
 }
 
 impl TcpMarks {
+    /// No marks yet; a layer has `limit` at most, or several times as many sends.
     pub fn new(limit: usize) -> TcpMarks {
         TcpMarks {
             sends: Layers::new(limit.saturating_mul(WAITING)),
@@ -159,6 +160,7 @@ impl TcpMarks {
         }
     }
 
+    /// A packet was handed to its device at `at`, and came to the qdisc at `queued`.
     pub fn xmit(&mut self, range: ByteRange, queued: Option<Nanos>, at: Nanos) {
         let limit = queued.unwrap_or(at);
         let mut acks = self.acks.iter().rev().map(|&(_, acked)| acked);
@@ -202,6 +204,7 @@ impl TcpMarks {
         }
     }
 
+    /// A thread read `range`, which the wakeups in `led` led to.
     pub fn read(&mut self, range: ByteRange, at: Nanos, task: TaskId, led: Chain) {
         self.reads.push(ReadMark { range, at, task, led });
         if range.end > self.read_to.0 {
@@ -327,6 +330,7 @@ impl TcpMarks {
         self.xmits.covering(range.start).next().is_some()
     }
 
+    /// True if a packet with the last byte of `extent` was seen to come in.
     pub fn was_received(&self, extent: ByteRange) -> bool {
         self.rxs.covering(extent.last()).next().is_some()
     }
@@ -378,6 +382,7 @@ impl TcpMarks {
         }
     }
 
+    /// Takes the number of marks that were thrown away while their bytes were still of interest.
     pub fn take_evicted(&mut self) -> u64 {
         let first = self
             .sends

@@ -10,7 +10,9 @@ use wirelap_limits::causes::NOTICEABLE_TIME;
 /// The threads' histories, and the times in which their processes had no CPU quota.
 #[derive(Clone, Copy)]
 pub struct Schedules<'a> {
+    /// Wakeups and rests of single threads.
     pub threads: &'a Threads,
+    /// Waits that the threads of a process have in common.
     pub processes: &'a Processes,
 }
 

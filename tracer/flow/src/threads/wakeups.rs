@@ -76,6 +76,7 @@ pub struct Threads {
 }
 
 impl Threads {
+    /// No threads yet; so many are remembered at most.
     pub fn new(limit: usize) -> Threads {
         Threads { all: FxHashMap::default(), limit }
     }

@@ -18,6 +18,7 @@ pub struct TlsLayer {
 }
 
 impl TlsLayer {
+    /// A layer that has seen no byte yet.
     pub fn new(keys: TlsKeys) -> TlsLayer {
         TlsLayer { text: None, keys, decryption: None, has_hello: false }
     }
