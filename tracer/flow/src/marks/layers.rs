@@ -53,6 +53,11 @@ impl<M: Spanned> Layers<M> {
         self.limit
     }
 
+    /// Nobody asks about bytes before this one any more.
+    pub fn floor(&self) -> Offset {
+        self.floor
+    }
+
     /// Adds a mark; one over no bytes is ignored.
     pub fn push(&mut self, mark: M) {
         let range = mark.range();

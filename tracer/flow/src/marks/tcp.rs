@@ -256,6 +256,11 @@ impl TcpMarks {
         (self.read_to.0 >= extent.end).then_some(self.read_to.1)
     }
 
+    /// True if bytes are known to have been lost.
+    pub fn has_losses(&self) -> bool {
+        !self.losses.is_empty()
+    }
+
     /// True if the receiver was seen to read.
     pub fn has_reads(&self) -> bool {
         self.read_to.1 > Nanos(0)
@@ -349,8 +354,15 @@ impl TcpMarks {
     /// Nobody asks about messages that end before `floor` any more. What is asked about sends is where
     /// a message begins, which in a fragmented one is long before, but not before `long_ago`.
     pub fn prune(&mut self, floor: Offset, long_ago: Nanos) {
-        self.sends.prune(Offset(floor.0.saturating_sub(LONGEST_MESSAGE)), floor);
+        if floor != self.sends.floor() {
+            self.prune_before(floor);
+        }
         self.sends.forget(|mark| mark.at < long_ago);
+        self.losses.prune(floor, long_ago);
+    }
+
+    fn prune_before(&mut self, floor: Offset) {
+        self.sends.prune(Offset(floor.0.saturating_sub(LONGEST_MESSAGE)), floor);
         self.sends.trim(SENDS);
         self.leds.prune(floor, floor);
         self.xmits.prune(floor, floor);
@@ -360,7 +372,6 @@ impl TcpMarks {
         if let Some(heard) = &mut self.heard {
             heard.prune(floor);
         }
-        self.losses.prune(floor, long_ago);
     }
 
     /// Frees what is kept for speed, and for messages that would have begun long ago.
