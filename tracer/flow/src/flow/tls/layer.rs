@@ -2,8 +2,8 @@
 
 use super::super::decryption::Decryption;
 use super::text::TlsText;
-use crate::tls_keys::TlsKeys;
 use wirelap_protocols::Side;
+use wirelap_tls::TlsKeys;
 
 /// The TLS of a conversation, as far as it has one.
 pub struct TlsLayer {
