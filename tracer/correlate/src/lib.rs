@@ -18,33 +18,32 @@
 //!  view       the picture that is handed out, and how far it can be trusted
 //!  rows       which conversation belongs to which row, and what the rows add up to
 //!  join       legs → messages → deliveries
-//!  containers where processes run: container, pod or unit, and network namespace
 //!  ───────────────────────────────────────────────────────────────────────────────
-//!  wirelap-why      why messages took as long as they did, and who has not got them
-//!  wirelap-flow     from packets to bytes in order, to messages found; who saw which byte when
-//!  wirelap-figures  distributions, rates, the last seconds, rows by name
-//!  wirelap-limits   every time and share that decides what is said
+//!  wirelap-why         why messages took as long as they did, and who has not got them
+//!  wirelap-flow        from packets to bytes in order, to messages found; who saw which byte when
+//!  wirelap-figures     distributions, rates, the last seconds, rows by name
+//!  wirelap-containers  where processes run: container, pod or unit, and network namespace
+//!  wirelap-limits      every time and share that decides what is said
 //! ```
 
 // What comes from a file or a packet may be any number.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
 
-mod containers;
 mod engine;
 mod join;
 mod rows;
 mod view;
 
-pub use containers::{
-    CgroupRead, Container, ContainerKind, ContainerNames, NetworkNamespace, Place, Pod,
-    container_of,
-};
 pub use engine::{Correlator, DeliverySink};
 pub use rows::{Accountant, Counts, DeferredFigures};
 pub use trust::{Doubt, DoubtReason, FileFacts, Reliability, TrustFacts};
 pub use view::{
     Group, GroupNote, Muted, ProbeEvents, ProbeLoss, Process, Snapshot, SnapshotNote, TracerCost,
     TracingBudget, Trust, UnixClients, UnixServer, snapshot, trust,
+};
+pub use wirelap_containers::{
+    CgroupRead, Container, ContainerKind, ContainerNames, NetworkNamespace, Place, Pod,
+    container_of,
 };
 pub use wirelap_figures::{
     Breakdown, BreakdownQuery, BreakdownRow, Dimension, Distribution as Histogram, HistoryPoint,

@@ -33,6 +33,22 @@ impl Nanos {
         Nanos(ns.round() as u64)
     }
 
+    /// The part of this duration that belongs to `part` of `whole`, rounded down; none of it if `whole` is nothing.
+    #[inline]
+    #[must_use]
+    pub fn share(self, part: Nanos, whole: Nanos) -> Nanos {
+        // Mostly all of it, or nothing. A division of 128 bits is slow.
+        if part == whole && whole > Nanos(0) {
+            return self;
+        }
+        if let Some(product) = self.0.checked_mul(part.0) {
+            return Nanos(product.checked_div(whole.0).unwrap_or(0));
+        }
+        let product = u128::from(self.0).saturating_mul(u128::from(part.0));
+        let share = product.checked_div(u128::from(whole.0)).unwrap_or(0);
+        Nanos(u64::try_from(share).unwrap_or(u64::MAX))
+    }
+
     /// The duration in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9

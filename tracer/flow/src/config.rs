@@ -1,9 +1,9 @@
 //! Settings of the caller.
 
-use crate::tls_keys::TlsKeys;
 use std::net::IpAddr;
 use wirelap_events::{Nanos, NetNs, Pid, TraceDetail};
 use wirelap_figures::BreakdownQuery;
+use wirelap_tls::TlsKeys;
 
 /// Settings for joining messages, and bounds of the memory that it takes.
 #[derive(Clone, Debug)]

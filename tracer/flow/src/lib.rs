@@ -16,7 +16,6 @@
 //!  ros          the nodes of ROS 2 that discovery tells of
 //!  ids          what names a direction, an end, a leg
 //!  config.rs    what the caller can set
-//!  tls_keys.rs  keys of TLS connections, and what came of them
 //! ```
 //!
 //! Time is an argument everywhere; nothing here reads a clock or does I/O.
@@ -26,16 +25,11 @@
 
 mod bytes;
 mod config;
-// What is handed to the crate above alone, and not on, has a comment where its name does not say all.
-#[allow(missing_docs)]
 mod flow;
 mod ids;
-#[allow(missing_docs)]
 mod marks;
 mod ros;
-#[allow(missing_docs)]
 mod threads;
-mod tls_keys;
 
 pub use bytes::{
     Detail, EndedUnknown, Framed, Holes, Ledger, Operation, OperationCost, Overhead, Part, Parts,
@@ -60,4 +54,4 @@ pub use threads::{
     Chain, CpuTime, ProcessStates, Processes, QuotaSeen, Quotas, Schedules, Scheduling, Threads,
     has_slept, set_off,
 };
-pub use tls_keys::{TlsCounts, TlsKeys};
+pub use wirelap_tls::{TlsCounts, TlsKeys};

@@ -5,6 +5,7 @@
 //!  threads     what threads did                                ─▶ flow
 //!  causes      which part of a message's time has which cause  ─▶ flow, why
 //!  rates       rates of sampled traffic                        ─▶ figures
+//!  lag         what a subscriber of a topic should have        ─▶ why, correlate
 //!  deliveries  joining, waiting, giving up                     ─▶ flow, correlate
 //!  rules       when evidence makes a verdict                   ─▶ why
 //!  kinds       costs from which on a cause becomes a verdict   ─▶ why
@@ -16,6 +17,7 @@
 pub mod causes;
 pub mod deliveries;
 pub mod kinds;
+pub mod lag;
 pub mod network;
 pub mod rates;
 pub mod rules;

@@ -24,12 +24,12 @@ impl<F: Follower> Replay<F> {
             step(correlator, sink);
             return Ok(());
         }
+        if !F::DELIVERIES {
+            step(correlator, &mut |_: &Delivery| {});
+            return Ok(());
+        }
         let mut ready = std::mem::take(ready);
-        step(correlator, &mut |delivery: &Delivery| {
-            if F::DELIVERIES {
-                ready.push(delivery.clone());
-            }
-        });
+        step(correlator, &mut |delivery: &Delivery| ready.push(delivery.clone()));
         for delivery in ready.drain(..) {
             let correlator = self.correlator.as_ref();
             let topic = correlator.and_then(|all| all.public_topic(delivery.topic?));

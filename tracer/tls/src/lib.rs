@@ -11,6 +11,7 @@
 //! | [`key_log`] | the secrets in a key log, by the client's random number |
 //! | [`session`] | both directions of a connection |
 //! | `direction` | one direction: its keys, and the numbers of its records |
+//! | `keys` | the key logs that the caller has, and what became of the connections |
 //! | `deframer` | bytes with gaps → records |
 //! | `hello` | what hello messages say |
 //! | `role` | the two ends |
@@ -27,6 +28,7 @@ mod direction;
 mod hello;
 mod key;
 pub mod key_log;
+mod keys;
 mod role;
 mod schedule;
 pub mod session;
@@ -34,5 +36,6 @@ mod suite;
 
 pub use hello::client_random;
 pub use key_log::{AddedSecrets, KeyLog, Random, Secret, Secrets};
+pub use keys::{TlsCounts, TlsEvent, TlsKeys};
 pub use role::TlsRole;
 pub use session::{DecryptionObstacle, OpenedContent, OpenedRecords, TlsSession};

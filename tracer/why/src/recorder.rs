@@ -26,7 +26,7 @@ struct Recorder<'a> {
     gathered: &'a mut Gathered,
     delivery: &'a Delivery,
     one_way: Nanos,
-    spending: Spending,
+    spending: &'a mut Spending,
 }
 
 impl BlameSink for Recorder<'_> {
@@ -237,11 +237,11 @@ impl Evidence {
         let is_start_up = is_first && start_up::is_of_start_up(delivery, one_way);
         let gathered = if is_start_up { &mut self.start_up } else { &mut self.steady };
         gathered.breakdown.message(one_way);
-        // Large, and so made where it is.
-        let mut parts = Recorder { gathered, delivery, one_way, spending: Spending::default() };
+        // Large, and so never moved.
+        let mut spending = Spending::default();
+        let mut parts = Recorder { gathered, delivery, one_way, spending: &mut spending };
         blame(delivery, &mut parts);
         parts.end();
-        let spending = parts.spending;
         self.hold_up(&spending, delivery, one_way)
     }
 }
@@ -283,7 +283,7 @@ mod tests {
         let kind = VerdictKind::FetchWait;
         let named = |awaited| {
             let mut gathered = Gathered::default();
-            let spending = Spending::default();
+            let spending = &mut Spending::default();
             let one_way = Nanos(1_200);
             let mut recorder =
                 Recorder { gathered: &mut gathered, delivery: &delivery, one_way, spending };

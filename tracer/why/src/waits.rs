@@ -44,11 +44,7 @@ fn scaled(part: Nanos, time: Nanos, whole: Nanos) -> Nanos {
     if time >= whole {
         return part.min(time);
     }
-    let share = u128::from(part.0)
-        .saturating_mul(u128::from(time.0))
-        .checked_div(u128::from(whole.0.max(1)))
-        .unwrap_or(0);
-    Nanos(u64::try_from(share).unwrap_or(u64::MAX)).min(time)
+    part.share(time, whole).min(time)
 }
 
 fn cause_of(holder: &Holder) -> Cause {

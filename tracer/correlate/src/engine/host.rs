@@ -1,6 +1,6 @@
 //! The state of this host: its threads, its processes, where they run, and their CPU quotas.
 
-use crate::containers::Places;
+use wirelap_containers::Places;
 use wirelap_events::{Cpu, Nanos, Quota, ThreadState, Wake};
 use wirelap_flow::{ProcessStates, Processes, Quotas, Schedules, Threads};
 

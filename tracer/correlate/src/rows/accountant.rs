@@ -40,10 +40,11 @@ impl Accountant {
                             leg.put(flow, range, place);
                         }
                     }
-                    DeferredLeg::Whole => {
-                        places.truncate(index);
-                        places.extend(whole.next());
-                    }
+                    DeferredLeg::Whole => match (places.get_mut(index), whole.next()) {
+                        (Some(place), Some(leg)) => *place = leg,
+                        (None, Some(leg)) => places.extend([leg]),
+                        (_, None) => {}
+                    },
                 }
             }
             places.truncate(delivery.legs);

@@ -1,9 +1,9 @@
 //! The immutable picture that the terminal, the JSON and the HTML are all drawn from.
 
 pub use super::notes::{GroupNote, Muted, SnapshotNote};
-pub use crate::containers::{Container, ContainerKind, NetworkNamespace, Place, Pod};
 pub use crate::rows::Counts;
 use std::net::SocketAddr;
+pub use wirelap_containers::{Container, ContainerKind, NetworkNamespace, Place, Pod};
 use wirelap_events::{EventLosses, GroupId, HostState, Nanos, Pid, Probe, Total, TraceDetail};
 pub use wirelap_figures::{Breakdown, BreakdownRow, Dimension, MutedExtent, RowFigure};
 pub use wirelap_figures::{

@@ -1,7 +1,7 @@
 //! The off-CPU times: why and how long the threads of a leg did not run while they had the message.
 
-use crate::{CgroupId, Holder, Nanos, OTHERS};
-use std::ops::Add;
+use crate::{CgroupId, Holder, Nanos, OTHERS, Saturate};
+use std::ops::{Add, AddAssign};
 
 /// Why and how long a thread did not run in an interval. It ran for the rest of the interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,33 +72,40 @@ impl OffCpu {
 
     /// The threads that had the CPU while this one waited, the longest first.
     pub fn holders(&self) -> impl Iterator<Item = &Holder> {
-        std::iter::once(&self.holder).chain(&self.others).filter(|holder| holder.held > Nanos(0))
+        std::iter::once(&self.holder)
+            .chain(&self.others)
+            .take_while(|holder| holder.held > Nanos(0))
     }
 
     /// Adds a thread that had the CPU for a part of the wait. Those that had it the shortest are added up if there are too many.
     pub fn add_holder(&mut self, holder: &Holder) {
-        if holder.held == Nanos(0) {
+        self.add_held(holder, holder.held);
+    }
+
+    /// Adds a thread that had the CPU for a part of the wait, as if it had it for this time.
+    pub fn add_held(&mut self, holder: &Holder, held: Nanos) {
+        if held == Nanos(0) {
             return;
         }
         let is_same = |known: &Holder| known.held > Nanos(0) && known.task == holder.task;
         if self.holder.held == Nanos(0) {
-            self.holder = *holder;
+            self.holder = Holder { held, ..*holder };
             return;
         }
         if is_same(&self.holder) {
-            self.holder.held += holder.held;
+            self.holder.held += held;
             return;
         }
         let known = self.others.iter().position(is_same);
         let place = known.unwrap_or(OTHERS.saturating_sub(1));
         let Some(other) = self.others.get_mut(place) else { return };
         if known.is_some() {
-            other.held += holder.held;
-        } else if other.held < holder.held {
+            other.held += held;
+        } else if other.held < held {
             self.rest += other.held;
-            *other = *holder;
+            *other = Holder { held, ..*holder };
         } else {
-            self.rest += holder.held;
+            self.rest += held;
         }
         // It goes before those that had it for a shorter time.
         for after in (1..=place).rev() {
@@ -113,35 +120,37 @@ impl OffCpu {
     }
 }
 
+impl AddAssign<&OffCpu> for OffCpu {
+    fn add_assign(&mut self, rhs: &OffCpu) {
+        if rhs.throttled > self.throttled {
+            self.cgroup = rhs.cgroup;
+        }
+        if rhs.locked > self.locked {
+            self.waker = rhs.waker;
+        }
+        if rhs.blocked > self.blocked {
+            (self.blocker, self.behind_timer) = (rhs.blocker, rhs.behind_timer);
+        }
+        self.asleep += rhs.asleep;
+        self.waited += rhs.waited;
+        self.preemptions.grow(rhs.preemptions);
+        self.rest += rhs.rest;
+        self.timed += rhs.timed;
+        self.throttled += rhs.throttled;
+        self.locked += rhs.locked;
+        self.deaf += rhs.deaf;
+        self.blocked += rhs.blocked;
+        self.polled += rhs.polled;
+        self.hidden += rhs.hidden;
+        rhs.holders().for_each(|holder| self.add_holder(holder));
+    }
+}
+
 impl Add for OffCpu {
     type Output = OffCpu;
-    fn add(self, rhs: OffCpu) -> OffCpu {
-        let throttled_longer = rhs.throttled > self.throttled;
-        let locked_longer = rhs.locked > self.locked;
-        let mut sum = OffCpu {
-            asleep: self.asleep + rhs.asleep,
-            waited: self.waited + rhs.waited,
-            preemptions: self.preemptions.saturating_add(rhs.preemptions),
-            rest: self.rest + rhs.rest,
-            timed: self.timed + rhs.timed,
-            behind_timer: if rhs.blocked > self.blocked {
-                rhs.behind_timer
-            } else {
-                self.behind_timer
-            },
-            throttled: self.throttled + rhs.throttled,
-            cgroup: if throttled_longer { rhs.cgroup } else { self.cgroup },
-            locked: self.locked + rhs.locked,
-            deaf: self.deaf + rhs.deaf,
-            blocked: self.blocked + rhs.blocked,
-            blocker: if rhs.blocked > self.blocked { rhs.blocker } else { self.blocker },
-            polled: self.polled + rhs.polled,
-            waker: if locked_longer { rhs.waker } else { self.waker },
-            hidden: self.hidden + rhs.hidden,
-            ..self
-        };
-        rhs.holders().for_each(|holder| sum.add_holder(holder));
-        sum
+    fn add(mut self, rhs: OffCpu) -> OffCpu {
+        self += &rhs;
+        self
     }
 }
 

@@ -28,10 +28,17 @@ pub fn shortened(name: &str, most: usize) -> String {
     out
 }
 
+/// True if a text, whose line breaks are none, has such a character. Most lines have nothing but printable ASCII.
+fn has(text: &str, is_bad: impl Fn(char) -> bool) -> bool {
+    let is_plain =
+        |line: &str| line.bytes().fold(true, |all, byte| all & matches!(byte, b' '..=b'~'));
+    text.split('\n').any(|line| !is_plain(line) && line.contains(&is_bad))
+}
+
 /// Whole text for a terminal or a file: as [`clean`], but with its line breaks and tabulators.
 pub fn clean_lines(text: &str) -> Cow<'_, str> {
     let is_bad = |c: char| is_unsafe(c) && !matches!(c, '\n' | '\t');
-    if !text.contains(is_bad) {
+    if !has(text, is_bad) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(text.chars().map(|c| if is_bad(c) { HIDDEN } else { c }).collect())
@@ -41,7 +48,7 @@ pub fn clean_lines(text: &str) -> Cow<'_, str> {
 /// in strings, and in the Basic Multilingual Plane.
 pub fn escape_json(json: String) -> String {
     let is_bad = |c: char| is_unsafe(c) && !c.is_ascii_whitespace();
-    if !json.contains(is_bad) {
+    if !has(&json, is_bad) {
         return json;
     }
     let mut out = String::with_capacity(json.len());

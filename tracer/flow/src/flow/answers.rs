@@ -43,9 +43,7 @@ impl Answers {
             return Nanos(0);
         };
         let Some(&(next, sum_then)) = self.moments.get(next) else { return sum };
-        let part = u128::from((sum_then - sum).0).saturating_mul(u128::from((at - last).0));
-        let part = part.checked_div(u128::from((next - last).0)).unwrap_or(0);
-        sum + Nanos(u64::try_from(part).unwrap_or(u64::MAX))
+        sum + (sum_then - sum).share(at - last, next - last)
     }
 
     /// Forgets moments that have neighbours close by, for how long ago they are.

@@ -10,12 +10,17 @@ impl Flow {
     /// Time at which all bytes before `end` were there for their reader; `None` if that was not
     /// seen.
     pub fn arrived(&self, end: Offset) -> Option<Nanos> {
-        if let Marks::Tcp(marks) = &self.marks
-            && let Some(ready) = marks.ready_at(ByteRange::last_before(end))
-        {
-            return Some(ready);
+        let byte = ByteRange::last_before(end);
+        if let Marks::Tcp(marks) = &self.marks {
+            if let Some(ready) = marks.ready_at(byte) {
+                return Some(ready);
+            }
+            // The whole path takes much more time to find.
+            if !marks.has_losses() {
+                return marks.came_at(byte).or_else(|| marks.had_read(end));
+            }
         }
-        let path = self.marks.path(ByteRange::last_before(end), 0);
+        let path = self.marks.path(byte, 0);
         let was_behind = path.circumstances.loss.behind;
         // Of what came long ago, only when it was read is remembered.
         let had_read = || match &self.marks {
@@ -27,12 +32,16 @@ impl Flow {
 
     /// Time at which the byte before `end` was sent by its sender, whose side is seen.
     pub fn sent_at(&self, end: Offset) -> Option<Nanos> {
-        if let Marks::Tcp(marks) = &self.marks
-            && let Some(sent) = marks.written_at(ByteRange::last_before(end))
-        {
-            return Some(sent);
+        let byte = ByteRange::last_before(end);
+        if let Marks::Tcp(marks) = &self.marks {
+            if let Some(sent) = marks.written_at(byte) {
+                return Some(sent);
+            }
+            if !marks.has_losses() {
+                return marks.first_left(byte.last());
+            }
         }
-        let path = self.marks.path(ByteRange::last_before(end), 0);
+        let path = self.marks.path(byte, 0);
         path.send.or(first_left(&path))
     }
 

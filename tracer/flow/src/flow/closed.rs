@@ -64,6 +64,7 @@ impl ClosedConnections {
         self.0.push_back(Closing { index, serial, is_abrupt, by, unsubscribed });
     }
 
+    /// True if no connection is remembered.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -84,6 +84,7 @@ pub struct Collector<'a> {
     side: Side,
     protocol: &'static dyn Protocol,
     ledger: &'a mut Ledger,
+    /// The results.
     pub found: &'a mut DecoderOutput,
     /// The fragments that the decoder has told of the frame that comes next.
     fragments: Option<Fragments>,

@@ -45,6 +45,7 @@ pub struct EndsState {
 /// The ends of a conversation as they were looked up when that was known.
 #[derive(Debug)]
 pub struct KnownEnds {
+    /// The state of the knowledge when the ends were looked up.
     pub state: EndsState,
     /// The ends of each flow.
     pub ends: [Arc<FlowEnds>; 2],
@@ -56,11 +57,15 @@ pub struct Conversation {
     pub serial: u64,
     /// The flow of [`Side::A`], then that of [`Side::B`].
     pub flows: [Flow; 2],
+    /// The state of its protocol.
     pub state: State,
+    /// Counts of its bytes by what they are.
     pub ledger: Ledger,
     /// The end that accepted the conversation, once that is certain.
     pub server: Option<Side>,
+    /// The beginning and the end.
     pub life: Lifetime,
+    /// The namespaces in which it is seen, and its addresses.
     pub places: ConversationPlaces,
     /// True if it is in the list of conversations with something that waits.
     pub active: bool,
@@ -205,16 +210,19 @@ impl Conversation {
             && other.start.isn.is_none()
     }
 
+    /// The flow that one end sends.
     #[inline]
     pub fn flow(&self, side: Side) -> &Flow {
         &self.flows[side as usize]
     }
 
+    /// The flow that one end sends.
     #[inline]
     pub fn flow_mut(&mut self, side: Side) -> &mut Flow {
         &mut self.flows[side as usize]
     }
 
+    /// The protocol, once that is known.
     #[inline]
     pub fn protocol(&self) -> Option<&'static dyn Protocol> {
         match self.state {

@@ -10,7 +10,9 @@ use wirelap_events::FlowKey;
 /// The places of a conversation.
 #[derive(Debug, Default)]
 pub struct ConversationPlaces {
+    /// The certainty that its sockets are on this host.
     pub claim: Claim,
+    /// The namespaces in which it was seen.
     pub namespaces: Namespaces,
     /// The translation of its addresses, if there is one.
     translation: Option<Box<Translation>>,

@@ -7,11 +7,10 @@ use super::conversation::Conversation;
 use super::decryption::Decryption;
 use super::output::DecoderOutput;
 use super::reassembly::Piece;
-use crate::tls_keys::TlsEvent;
 use wirelap_events::Offset;
 use wirelap_protocols::Side;
 use wirelap_protocols::foreign::ForeignName;
-use wirelap_tls::{OpenedContent, OpenedRecords, client_random};
+use wirelap_tls::{OpenedContent, OpenedRecords, TlsEvent, client_random};
 
 impl Conversation {
     /// True if the conversation is read with keys: from now on, if a client's hello is here whose keys are known.

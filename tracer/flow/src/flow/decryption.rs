@@ -6,6 +6,7 @@ use wirelap_tls::{TlsRole, TlsSession};
 /// A TLS connection whose keys are known.
 #[derive(Debug)]
 pub struct Decryption {
+    /// The keys, and the state of both directions.
     pub session: TlsSession,
     /// The end that sends the first hello.
     pub client: Side,

@@ -18,12 +18,19 @@ use wirelap_protocols::stream::Stream;
 /// One direction of a conversation.
 #[derive(Debug)]
 pub struct Flow {
+    /// Transport and addresses.
     pub key: FlowKey,
+    /// From sequence numbers to offsets.
     pub unwrap: Unwrap,
+    /// The bytes, put in order.
     pub bytes: Reassembly,
+    /// Observations of the bytes.
     pub marks: Marks,
+    /// Counts of the packets, and the devices that they pass.
     pub packets: FlowPackets,
+    /// The messages that were found and wait for something.
     pub messages: FlowMessages,
+    /// The beginning, by which its protocol is recognised.
     pub start: FlowStart,
     /// One past the last byte, once a FIN was seen: the kernel's counters run one further.
     pub end: Option<Offset>,
@@ -39,6 +46,7 @@ pub struct Flow {
     pub ready_losses: u64,
     /// TCP: where its receiver is.
     pub window: Window,
+    /// Times in which the receiver does not read.
     pub reader_pauses: ReaderPauses,
     /// Observation was interrupted since the last packet.
     pub interrupted: bool,
@@ -51,6 +59,7 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// A direction of which nothing was seen yet.
     pub fn new(key: FlowKey, config: &Config) -> Flow {
         Flow {
             key,

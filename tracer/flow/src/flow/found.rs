@@ -14,11 +14,15 @@ use wirelap_protocols::{Fragments, Side};
 pub struct Found {
     /// The sending end.
     pub side: Side,
+    /// The bytes of the message in the flow.
     pub extent: ByteRange,
+    /// The identity by which its legs are joined.
     pub identity: Identity,
     /// The digest by which it is found where its identity may not be certain.
     pub content: Option<Content>,
+    /// The stamp of a workload in its payload.
     pub stamp: Option<Stamp>,
+    /// Length of the payload in bytes.
     pub payload_len: u64,
     /// The protocol says that it may be sent again.
     pub duplicate: bool,
@@ -30,9 +34,11 @@ pub struct Found {
     pub has_expired: bool,
     /// True if its payload is in shared memory.
     pub shared: bool,
+    /// The reader, as far as the frame tells.
     pub reader: FoundReader,
     /// No packet of it was seen: its neighbours tell of it.
     pub framed: bool,
+    /// The topic, as far as it is known.
     pub topic: FoundTopic,
     /// The name among messages in fragments, if it is one of them.
     pub assembly: Option<GlobalKey>,
@@ -106,6 +112,7 @@ pub struct FoundFragments {
     pub side: Side,
     /// Start of the frame.
     pub at: Offset,
+    /// The fragments, and of how many they are.
     pub fragments: Fragments,
 }
 
@@ -157,6 +164,7 @@ pub struct Content {
 /// The identity of a message, which is the same on every flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
+    /// Hash of the words or bytes that identify the message.
     pub hash: u64,
     /// True if two messages with this identity are one: not so for a digest of the content.
     pub exact: bool,

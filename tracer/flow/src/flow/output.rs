@@ -28,6 +28,7 @@ pub struct RowNotes {
     pub thrown_away: u64,
     /// Records of a log that no reader was sent: behind those of a reader that was seen before, and behind those of its own group.
     pub passed_over: [u64; 2],
+    /// Messages of which something is not certain.
     pub uncertain: UncertainCounts,
     /// The implementation of the protocol that an end uses.
     pub implementation: Option<&'static str>,
@@ -38,9 +39,13 @@ pub struct RowNotes {
 /// Results of decoders that nobody has looked at yet.
 #[derive(Debug, Default)]
 pub struct DecoderOutput {
+    /// The messages.
     pub all: Vec<Found>,
+    /// Fragments of messages in several datagrams.
     pub fragments: Vec<FoundFragments>,
+    /// Messages that their receivers are told to skip.
     pub gaps: FoundGaps,
+    /// Notes beside the figures.
     pub notes: RowNotes,
     /// Senders whose messages are handed on in order, their side, and the first message that they still have.
     pub ordered: Vec<(Side, [u8; 16], u64)>,
@@ -54,6 +59,7 @@ pub struct DecoderOutput {
     pub given_places: Vec<GivenPlaces>,
     /// Requests that are answered, and their replies.
     pub exchanges: Vec<FoundExchange>,
+    /// The names of topics.
     pub topics: Topics,
     /// Names and groups that ends gave themselves.
     pub introduced: Vec<(Side, Introduction)>,

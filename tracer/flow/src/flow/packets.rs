@@ -9,6 +9,7 @@ use wirelap_events::{Offset, PacketHook};
 /// The packets of a flow.
 #[derive(Debug, Default)]
 pub struct FlowPackets {
+    /// The devices that the packets pass.
     pub devices: Devices,
     /// The bytes that were on the counting device.
     pub carried: CarriedBytes,

@@ -44,7 +44,9 @@ pub struct Seen {
 /// Both directions of a conversation in no known protocol.
 #[derive(Debug, Default)]
 pub struct Pending {
+    /// The search in each direction.
     pub searches: [ProtocolSearch; 2],
+    /// The bytes that are kept of each direction.
     pub kept: [Kept; 2],
     /// UDP: where the datagrams were, and their first bytes.
     pub datagrams: VecDeque<(Side, ByteRange, Box<[u8]>)>,
@@ -53,8 +55,11 @@ pub struct Pending {
 /// A packet of one direction.
 #[derive(Debug)]
 pub struct KeptPacket {
+    /// Offset of the first byte.
     pub at: Offset,
+    /// The payload, as far as it was captured.
     pub bytes: Vec<u8>,
+    /// Number of bytes behind those that were not captured.
     pub missing: u64,
 }
 
@@ -71,6 +76,7 @@ impl KeptPacket {
 /// The last packets of one direction that may be part of a message.
 #[derive(Debug, Default)]
 pub struct Kept {
+    /// The packets, in their order.
     pub packets: VecDeque<KeptPacket>,
     bytes: usize,
     /// Bytes that were not kept.

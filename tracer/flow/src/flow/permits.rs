@@ -41,6 +41,7 @@ pub struct Acknowledgement {
     pub end: Offset,
     /// Since when as many messages as ever were not acknowledged; `None` if that is not known.
     pub full: Option<Nanos>,
+    /// The times that it tells of.
     pub answered: Answered,
 }
 
@@ -234,12 +235,7 @@ impl Span {
     fn within(&self, from: Nanos, to: Nanos) -> Nanos {
         let end = self.to.min(to);
         let time = end - self.from.max(from).min(end);
-        if self.held == self.to - self.from {
-            return time;
-        }
-        let (whole, held) = ((self.to - self.from).0.max(1), u128::from(self.held.0));
-        let part = u128::from(time.0).saturating_mul(held).checked_div(u128::from(whole));
-        Nanos(u64::try_from(part.unwrap_or(0)).unwrap_or(u64::MAX))
+        time.share(self.held, self.to - self.from)
     }
 }
 

@@ -40,7 +40,9 @@ pub struct GivenPlaces {
     pub side: Side,
     /// The number of the first message.
     pub first: u64,
+    /// Number of messages.
     pub count: u64,
+    /// The place of the first one; `None` if they were not stored.
     pub place: Option<LogPlace>,
 }
 

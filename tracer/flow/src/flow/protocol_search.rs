@@ -32,6 +32,7 @@ pub struct ProtocolSearch {
 }
 
 impl ProtocolSearch {
+    /// A search that has seen no byte yet.
     pub fn new(key: FlowKey, memories: Memories, known: ServerProtocols) -> ProtocolSearch {
         ProtocolSearch {
             memories,

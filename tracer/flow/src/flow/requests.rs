@@ -7,6 +7,7 @@ use wirelap_protocols::Side;
 /// A sender lets its receiver pass a message on.
 #[derive(Clone, Copy, Debug)]
 pub struct Released {
+    /// The sender's end.
     pub side: Side,
     /// The first byte of the first message.
     pub first: Offset,
@@ -28,6 +29,7 @@ pub const CONSUMERS: usize = 16;
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub struct Request {
+    /// Time at which it was seen.
     pub at: Nanos,
     /// One past its last byte.
     pub end: Offset,
@@ -60,6 +62,7 @@ pub const RELEASES: usize = 128;
 /// A permission to pass a message on.
 #[derive(Clone, Copy, Debug)]
 pub struct PendingRelease {
+    /// The messages, and the bytes of the permission.
     pub of: Released,
     /// The confirmation that its sender had to have before.
     pub receipt: Option<Receipt>,

@@ -29,7 +29,9 @@ pub struct FoundExchange {
     pub side: Side,
     /// The number that a request and its reply have.
     pub number: u64,
+    /// The bytes of the request or reply.
     pub extent: ByteRange,
+    /// True for a reply.
     pub is_reply: bool,
 }
 
@@ -45,6 +47,7 @@ pub struct Departure {
 /// A request whose reply was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
+    /// The departure of the request.
     pub departure: Departure,
     /// Time at which the reply's last byte came in, if that was seen.
     pub came: Option<Nanos>,
@@ -67,6 +70,7 @@ impl RoundTrip {
 /// A request that is on its way, or has arrived.
 #[derive(Debug)]
 pub struct SentRequest {
+    /// The times at which it left.
     pub departure: Departure,
     /// Its leg, if both ends are on this host.
     pub leg: Option<Box<Leg>>,
@@ -79,6 +83,7 @@ pub enum RequestLookUp {
     NotYet,
     /// A request that was not seen to leave.
     Unseen,
+    /// A request that has left, and was read where its reader is on this host.
     Sent(SentRequest),
 }
 
@@ -92,8 +97,11 @@ struct OpenRequest {
 /// A reply that was not read yet.
 #[derive(Debug)]
 pub struct UnreadReply {
+    /// The bytes of the reply.
     pub extent: ByteRange,
+    /// Time at which its bytes were there for the decoder.
     pub found_at: Nanos,
+    /// The request that it answers.
     pub request: SentRequest,
 }
 

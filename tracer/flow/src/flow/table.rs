@@ -52,6 +52,7 @@ pub struct FlowTable {
 }
 
 impl FlowTable {
+    /// No conversations yet.
     pub fn new(config: &Config) -> FlowTable {
         let overrides =
             config.decode.iter().filter_map(|(port, name)| Some((*port, by_name(name)?))).collect();
@@ -100,30 +101,36 @@ impl FlowTable {
         self.memories.forgotten()
     }
 
+    /// The conversation of a direction, while it is kept.
     #[inline]
     pub fn get(&self, direction: Direction) -> Option<&Conversation> {
         self.slab.get(direction.index).filter(|found| found.serial == direction.serial)
     }
 
+    /// The conversation of a direction, while it is kept.
     #[inline]
     pub fn get_mut(&mut self, direction: Direction) -> Option<&mut Conversation> {
         self.slab.get_mut(direction.index).filter(|found| found.serial == direction.serial)
     }
 
+    /// The flow of a direction, while it is kept.
     #[inline]
     pub fn flow(&self, direction: Direction) -> Option<&Flow> {
         Some(self.get(direction)?.flow(direction.side))
     }
 
+    /// The flow of a direction, while it is kept.
     #[inline]
     pub fn flow_mut(&mut self, direction: Direction) -> Option<&mut Flow> {
         Some(self.get_mut(direction)?.flow_mut(direction.side))
     }
 
+    /// All conversations, each with the direction from [`Side::A`].
     pub fn iter(&self) -> impl Iterator<Item = (Direction, &Conversation)> {
         self.slab.iter().map(|(index, one)| (direction_of(index, one), one))
     }
 
+    /// All conversations.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Conversation> {
         self.slab.iter_mut().map(|(_, conversation)| conversation)
     }
@@ -323,6 +330,7 @@ impl FlowTable {
         Some(direction)
     }
 
+    /// Forgets a conversation. Returns it.
     pub fn remove(&mut self, direction: Direction) -> Option<Conversation> {
         self.get(direction)?;
         let gone = self.slab.try_remove(direction.index)?;

@@ -28,6 +28,7 @@ pub struct Topics {
 }
 
 impl Topics {
+    /// No names yet; they are `kept`, or only told apart.
     pub fn new(kept: bool) -> Topics {
         Topics { kept, ..Topics::default() }
     }

@@ -19,6 +19,7 @@ impl UnaskedTopics {
         }
     }
 
+    /// True if the topic is among them.
     pub fn contains(&self, topic: u64) -> bool {
         self.0.contains(&topic)
     }

@@ -12,6 +12,7 @@ pub struct Unread {
     upto: [Offset; 2],
     /// The first and the last packet with bytes.
     pub first: Nanos,
+    /// Time of the last packet with payload.
     pub last: Nanos,
 }
 

@@ -16,6 +16,7 @@ pub struct Window {
 /// Possibility that a socket of this host has the conversation open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Claim {
+    /// Sockets of this host may have it open, as far as is known.
     #[default]
     Possible,
     /// Sockets of this host have another one open between the same addresses, and none has this one.

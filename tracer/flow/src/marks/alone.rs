@@ -8,7 +8,9 @@ use wirelap_events::{Heard, Nanos, Stage, StageTimes};
 pub struct PacketTimes {
     /// Time at which the packet with the message's first byte was first seen.
     pub began: Option<Nanos>,
+    /// Time at which the packet left.
     pub xmit: Option<Nanos>,
+    /// Time at which the packet came in.
     pub rx: Option<Nanos>,
     /// The acknowledgement of the last byte.
     pub heard: Option<Heard>,

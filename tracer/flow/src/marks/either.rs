@@ -10,11 +10,14 @@ use wirelap_events::{ByteRange, Nanos, Transport};
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)] // One a flow, and most flows are TCP.
 pub enum Marks {
+    /// Marks of the bytes of a TCP direction.
     Tcp(TcpMarks),
+    /// Marks of the datagrams of a UDP direction.
     Udp(UdpMarks),
 }
 
 impl Marks {
+    /// No marks yet; of each kind, about `limit` are kept at most.
     pub fn new(transport: Transport, limit: usize) -> Marks {
         match transport {
             Transport::Tcp => Marks::Tcp(TcpMarks::new(limit)),
@@ -22,6 +25,7 @@ impl Marks {
         }
     }
 
+    /// Time at which the last byte of `extent` was read.
     pub fn read_at(&self, extent: ByteRange) -> Option<Nanos> {
         match self {
             Marks::Tcp(marks) => marks.read_at(extent),
@@ -29,6 +33,7 @@ impl Marks {
         }
     }
 
+    /// Time at which it was seen that the reader is past `extent`.
     pub fn passed_at(&self, extent: ByteRange) -> Option<Nanos> {
         match self {
             Marks::Tcp(marks) => marks.passed_at(extent),
@@ -68,6 +73,7 @@ impl Marks {
         }
     }
 
+    /// True if the last byte of `extent` was seen to come in.
     pub fn was_received(&self, extent: ByteRange) -> bool {
         match self {
             Marks::Tcp(marks) => marks.was_received(extent),
@@ -101,6 +107,7 @@ impl Marks {
         }
     }
 
+    /// Number of sockets that got `extent`: several of a multicast.
     pub fn readers(&self, extent: ByteRange) -> usize {
         match self {
             Marks::Tcp(_) => 1,
@@ -108,6 +115,7 @@ impl Marks {
         }
     }
 
+    /// Everything that was seen of `extent` on its way to one of its readers, 0 for the first.
     pub fn path(&self, extent: ByteRange, reader: usize) -> Path<'_> {
         match self {
             Marks::Tcp(marks) => marks.path(extent),

@@ -31,6 +31,7 @@ pub struct Layers<M> {
 }
 
 impl<M: Spanned> Layers<M> {
+    /// No marks yet; a layer has `limit` at most.
     pub fn new(limit: usize) -> Layers<M> {
         Layers {
             first: VecDeque::new(),
@@ -50,6 +51,11 @@ impl<M: Spanned> Layers<M> {
     /// The most marks in one layer.
     pub fn limit(&self) -> usize {
         self.limit
+    }
+
+    /// Nobody asks about bytes before this one any more.
+    pub fn floor(&self) -> Offset {
+        self.floor
     }
 
     /// Adds a mark; one over no bytes is ignored.
@@ -100,6 +106,7 @@ impl<M: Spanned> Layers<M> {
         self.first.back()
     }
 
+    /// Removes the newest mark of the first layer.
     pub fn pop_last(&mut self) {
         self.first.pop_back();
     }
@@ -145,10 +152,12 @@ impl<M: Spanned> Layers<M> {
         });
     }
 
+    /// Frees memory that no mark uses.
     pub fn shrink(&mut self) {
         self.for_each_layer(VecDeque::shrink_to_fit);
     }
 
+    /// Takes the number of marks that were thrown away while their bytes were still of interest.
     pub fn take_evicted(&mut self) -> u64 {
         std::mem::take(&mut self.evicted)
     }

@@ -28,7 +28,9 @@ pub enum Sign {
 /// Bytes that are lost, as far as one sign tells.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
+    /// The lost bytes.
     pub range: ByteRange,
+    /// The sign that tells of the loss.
     pub sign: Sign,
     /// Time at which the sign was seen.
     pub at: Nanos,
@@ -48,7 +50,9 @@ pub struct Loss {
 /// A time in which lost bytes were not there.
 #[derive(Clone, Copy, Debug)]
 pub struct LossGap {
+    /// Time at which the lost bytes had left.
     pub from: Nanos,
+    /// Time at which the lost bytes were there.
     pub there: Nanos,
     /// The event that made TCP send them again.
     pub recovery: Option<Recovery>,
@@ -87,19 +91,26 @@ pub struct Harm {
     pub own: bool,
     /// Bytes before it were.
     pub before: bool,
+    /// Time between its first and its last send in which bytes were missing.
     pub in_write: Nanos,
+    /// Time between its last send and its departure in which bytes were missing.
     pub in_socket: Nanos,
+    /// The event that made TCP send the bytes again.
     pub recovery: Option<Recovery>,
+    /// The reason for which this host threw them away, if it did.
     pub dropped: Option<DropCause>,
 }
 
 /// The message that is asked about: its bytes and some of its times.
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
+    /// The bytes of the message.
     pub extent: ByteRange,
     /// First byte handed to the socket, last byte handed to it, last byte left for the first time.
     pub send: Option<Nanos>,
+    /// Time at which its last byte was handed to the socket.
     pub sent: Option<Nanos>,
+    /// Time at which its last byte left for the first time.
     pub left: Option<Nanos>,
     /// Time at which the copy of its last byte that arrived came in.
     pub came: Option<Nanos>,
@@ -118,6 +129,7 @@ pub struct DirectionLosses {
 }
 
 impl DirectionLosses {
+    /// True if no loss is remembered.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -250,6 +262,7 @@ impl DirectionLosses {
         }
     }
 
+    /// Frees memory that no loss uses.
     pub fn shrink(&mut self) {
         self.all = VecDeque::new();
         self.window = None;

@@ -68,6 +68,7 @@ pub struct TcpMarks {
 }
 
 impl TcpMarks {
+    /// No marks yet; a layer has `limit` at most, or several times as many sends.
     pub fn new(limit: usize) -> TcpMarks {
         TcpMarks {
             sends: Layers::new(limit.saturating_mul(WAITING)),
@@ -159,6 +160,7 @@ impl TcpMarks {
         }
     }
 
+    /// A packet was handed to its device at `at`, and came to the qdisc at `queued`.
     pub fn xmit(&mut self, range: ByteRange, queued: Option<Nanos>, at: Nanos) {
         let limit = queued.unwrap_or(at);
         let mut acks = self.acks.iter().rev().map(|&(_, acked)| acked);
@@ -202,6 +204,7 @@ impl TcpMarks {
         }
     }
 
+    /// A thread read `range`, which the wakeups in `led` led to.
     pub fn read(&mut self, range: ByteRange, at: Nanos, task: TaskId, led: Chain) {
         self.reads.push(ReadMark { range, at, task, led });
         if range.end > self.read_to.0 {
@@ -251,6 +254,11 @@ impl TcpMarks {
     /// Time at which it was seen that the reader is past `extent`.
     pub fn passed_at(&self, extent: ByteRange) -> Option<Nanos> {
         (self.read_to.0 >= extent.end).then_some(self.read_to.1)
+    }
+
+    /// True if bytes are known to have been lost.
+    pub fn has_losses(&self) -> bool {
+        !self.losses.is_empty()
     }
 
     /// True if the receiver was seen to read.
@@ -327,6 +335,7 @@ impl TcpMarks {
         self.xmits.covering(range.start).next().is_some()
     }
 
+    /// True if a packet with the last byte of `extent` was seen to come in.
     pub fn was_received(&self, extent: ByteRange) -> bool {
         self.rxs.covering(extent.last()).next().is_some()
     }
@@ -345,8 +354,15 @@ impl TcpMarks {
     /// Nobody asks about messages that end before `floor` any more. What is asked about sends is where
     /// a message begins, which in a fragmented one is long before, but not before `long_ago`.
     pub fn prune(&mut self, floor: Offset, long_ago: Nanos) {
-        self.sends.prune(Offset(floor.0.saturating_sub(LONGEST_MESSAGE)), floor);
+        if floor != self.sends.floor() {
+            self.prune_before(floor);
+        }
         self.sends.forget(|mark| mark.at < long_ago);
+        self.losses.prune(floor, long_ago);
+    }
+
+    fn prune_before(&mut self, floor: Offset) {
+        self.sends.prune(Offset(floor.0.saturating_sub(LONGEST_MESSAGE)), floor);
         self.sends.trim(SENDS);
         self.leds.prune(floor, floor);
         self.xmits.prune(floor, floor);
@@ -356,7 +372,6 @@ impl TcpMarks {
         if let Some(heard) = &mut self.heard {
             heard.prune(floor);
         }
-        self.losses.prune(floor, long_ago);
     }
 
     /// Frees what is kept for speed, and for messages that would have begun long ago.
@@ -378,6 +393,7 @@ impl TcpMarks {
         }
     }
 
+    /// Takes the number of marks that were thrown away while their bytes were still of interest.
     pub fn take_evicted(&mut self) -> u64 {
         let first = self
             .sends

@@ -20,6 +20,7 @@ type HookPoint = (PacketHook, NetNs, IfIndex);
 pub struct Sending {
     /// Entry of the call, where a hook for that was found.
     pub entered: Option<Nanos>,
+    /// The thread that sent it.
     pub task: TaskId,
 }
 
@@ -35,7 +36,9 @@ pub enum MemoryUse {
 /// One datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram {
+    /// The address of its memory in the kernel.
     pub id: PacketId,
+    /// The bytes that it has among those of the flow.
     pub range: ByteRange,
     /// Time at which it was seen for the first time.
     since: Nanos,
@@ -43,11 +46,14 @@ pub struct Datagram {
     before: Option<(Direction, u64)>,
     first: HookPoint,
     last: HookPoint,
+    /// Time at which it came to the qdisc.
     pub queued: Option<Nanos>,
+    /// Time at which it was handed to the device.
     pub xmit: Option<Nanos>,
     rx: Option<Nanos>,
     /// Since when `ksoftirqd`, to which it was left, had been woken; 0 if that is not known.
     deferred: Option<Nanos>,
+    /// The call that sent it, if that was seen.
     pub sending: Option<Sending>,
 }
 
@@ -73,10 +79,15 @@ struct Carries {
 /// The arrival of a datagram at one socket.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'m> {
+    /// Time at which it came in.
     pub rx: Option<Nanos>,
+    /// Since when `ksoftirqd`, to which it was left, had been woken; 0 if that is not known.
     pub deferred: Option<Nanos>,
+    /// Time at which the socket reported it.
     pub ready: Option<Nanos>,
+    /// Time at which it was read, and by which thread.
     pub read: Option<(Nanos, TaskId)>,
+    /// The wakeups that led to the read.
     pub led: &'m [Hop],
 }
 
@@ -115,6 +126,7 @@ pub struct UdpMarks {
 const RECENT: usize = 64;
 
 impl UdpMarks {
+    /// No datagrams yet; `limit` are kept at most.
     pub fn new(limit: usize) -> UdpMarks {
         UdpMarks {
             datagrams: VecDeque::new(),
@@ -131,6 +143,7 @@ impl UdpMarks {
         }
     }
 
+    /// The datagram with this number, while it is kept.
     pub fn get(&self, number: u64) -> Option<&Datagram> {
         self.datagrams.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
@@ -263,6 +276,7 @@ impl UdpMarks {
         }
     }
 
+    /// A thread read a datagram from `socket`, which the wakeups in `led` led to.
     pub fn read(&mut self, number: u64, socket: SocketId, at: Nanos, task: TaskId, led: Chain) {
         let receipt = self.receipt(number, socket);
         receipt.read = Some((at, task));
@@ -355,6 +369,7 @@ impl UdpMarks {
         self.carries.shrink_to_fit();
     }
 
+    /// Takes the number of datagrams that were thrown away while their bytes were still of interest.
     pub fn take_evicted(&mut self) -> u64 {
         std::mem::take(&mut self.evicted)
     }

@@ -196,10 +196,12 @@ impl ThreadHistory {
         let last = (self.stretches.len() / 2) & !1;
         let mut to = 1;
         for from in (1..last).step_by(2) {
-            let [first, second] = [self.stretches[from], self.stretches[from.saturating_add(1)]];
-            let timed_out = first.timed_out && second.timed_out;
-            self.stretches[to] =
-                OffCpuSpan { rest: None, own: first.own + second.own, timed_out, ..second };
+            let (older, newer) = self.stretches.split_at_mut(from.saturating_add(1));
+            let (Some(first), Some(second)) = (older.last_mut(), newer.first()) else { break };
+            first.own += &second.own;
+            (first.running, first.sums, first.rest) = (second.running, second.sums, None);
+            first.timed_out &= second.timed_out;
+            self.stretches.copy_within(from..=from, to);
             to.grow(1);
         }
         self.stretches.drain(to..=last);
@@ -212,29 +214,42 @@ impl ThreadHistory {
         self.ends.partition_point(|&end| end <= at)
     }
 
+    /// The stretches from one on that begin before a moment, each with the end of the one before it.
+    fn within(&self, first: usize, to: Nanos) -> impl Iterator<Item = (Nanos, &OffCpuSpan)> {
+        let mut before = first.checked_sub(1).map_or(Nanos(0), |before| self.ends[before]);
+        let all = self.stretches[first..].iter();
+        all.map(move |stretch| (std::mem::replace(&mut before, stretch.running), stretch))
+            .take_while(move |(before, stretch)| {
+                stretch.rest.map_or(*before, |(left, _)| left) < to
+            })
+    }
+
     /// Times off the CPU between two moments; `None` if the thread was not followed at the first of
     /// them.
     pub fn between(&self, from: Nanos, to: Nanos) -> Option<OffCpu> {
         if self.stretches.first()?.running > from {
             return None;
         }
-        let (start, end) = (self.sums_at(from), self.sums_at(to));
-        let difference = |a: Nanos, b: Nanos| Nanos(a.0.saturating_sub(b.0));
-        let mut rested = OffCpu {
-            asleep: difference(end.asleep, start.asleep),
-            waited: difference(end.waited, start.waited),
+        let begin = self.after(from);
+        let (start, end) = (self.sums_at(from, begin), self.sums_at(to, self.after(to)));
+        // Large, and so filled in where it is.
+        let mut found = Some(OffCpu {
+            asleep: end.asleep - start.asleep,
+            waited: end.waited - start.waited,
             preemptions: end.preemptions.wrapping_sub(start.preemptions),
-            throttled: difference(end.throttled, start.throttled),
-            locked: difference(end.locked, start.locked),
-            deaf: difference(end.deaf, start.deaf),
-            blocked: difference(end.blocked, start.blocked),
-            polled: difference(end.polled, start.polled),
-            timed: difference(end.timed, start.timed),
-            hidden: difference(end.hidden, start.hidden),
+            throttled: end.throttled - start.throttled,
+            locked: end.locked - start.locked,
+            deaf: end.deaf - start.deaf,
+            blocked: end.blocked - start.blocked,
+            polled: end.polled - start.polled,
+            timed: end.timed - start.timed,
+            hidden: end.hidden - start.hidden,
             ..OffCpu::NONE
-        };
-        self.name(from, to, &mut rested);
-        Some(rested)
+        });
+        if let Some(rested) = &mut found {
+            self.name(begin, (from, to), rested);
+        }
+        found
     }
 
     /// Time for which the thread slept between two moments, and was neither stopped nor blocked in the kernel; `None` if it was not followed at
@@ -243,16 +258,13 @@ impl ThreadHistory {
         if self.stretches.first()?.running > from {
             return None;
         }
-        let (start, end) = (self.sums_at(from), self.sums_at(to));
-        let difference = |a: Nanos, b: Nanos| Nanos(a.0.saturating_sub(b.0));
-        let asleep = difference(end.asleep, start.asleep);
-        Some(difference(asleep, difference(end.blocked, start.blocked)))
+        let (start, end) = (self.sums_at(from, self.after(from)), self.sums_at(to, self.after(to)));
+        Some((end.asleep - start.asleep) - (end.blocked - start.blocked))
     }
 
     /// The longest time between two moments in which it waited until another thread let go.
     pub fn longest_lock(&self, from: Nanos, to: Nanos) -> Option<(Nanos, Nanos)> {
-        let begin = self.after(from);
-        let within = self.stretches[begin..].iter().take_while(|stretch| stretch.begins() < to);
+        let within = self.within(self.after(from), to).map(|(_, stretch)| stretch);
         let longest = within.max_by_key(|stretch| stretch.own.locked)?;
         let (left, woken) = longest.rest?;
         Some((left.max(from), woken.min(to)))
@@ -269,18 +281,16 @@ impl ThreadHistory {
         stretch.rest.map(|(left, woken)| at <= left || at >= woken)
     }
 
-    /// Fills in who had the CPU between two moments, whose quota was used up and who let go.
-    fn name(&self, from: Nanos, to: Nanos, rested: &mut OffCpu) {
-        let begin = self.after(from);
-        let within = self.stretches[begin..].iter().take_while(|stretch| stretch.begins() < to);
+    /// Fills in who had the CPU between two moments, whose quota was used up and who let go. `begin` is the first stretch
+    /// that ends after the first of them.
+    fn name(&self, begin: usize, (from, to): (Nanos, Nanos), rested: &mut OffCpu) {
         let (mut throttled, mut locked) = (Nanos(0), Nanos(0));
-        for (index, stretch) in (begin..).zip(within) {
-            let begins = self.stretches[index.saturating_sub(1)].running;
-            let part = stretch.held_within(begins, from, to);
+        for (begins, stretch) in self.within(begin, to) {
+            let (part, whole) = stretch.held_within(begins, from, to);
             for holder in stretch.own.holders() {
-                rested.add_holder(&Holder { held: part.share(holder.held), ..*holder });
+                rested.add_held(holder, holder.held.share(part, whole));
             }
-            rested.rest += part.share(stretch.own.rest);
+            rested.rest += stretch.own.rest.share(part, whole);
             if stretch.own.throttled > throttled {
                 (throttled, rested.cgroup) = (stretch.own.throttled, stretch.own.cgroup);
             }
@@ -296,8 +306,8 @@ impl ThreadHistory {
         }
     }
 
-    fn sums_at(&self, at: Nanos) -> OffCpuSums {
-        let next = self.after(at);
+    /// The sums until a moment; `next` is the first stretch that ends after it.
+    fn sums_at(&self, at: Nanos, next: usize) -> OffCpuSums {
         let index = next.checked_sub(1);
         let before = index.map(|index| self.stretches[index].sums).unwrap_or_default();
         let Some(stretch) = self.stretches.get(next) else { return before };
@@ -317,17 +327,17 @@ impl ThreadHistory {
             }
         } else {
             let begins = index.map_or(Nanos(0), |index| self.stretches[index].running);
-            let part = TimeShare { into: at - begins, of: stretch.running - begins };
+            let share = |time: Nanos| time.share(at - begins, stretch.running - begins);
             OffCpuSums {
-                asleep: part.share(own.asleep),
-                waited: part.share(own.waited),
-                throttled: part.share(own.throttled),
-                locked: part.share(own.locked),
-                deaf: part.share(own.deaf),
-                blocked: part.share(own.blocked),
-                polled: part.share(own.polled),
-                timed: part.share(own.timed),
-                hidden: part.share(own.hidden),
+                asleep: share(own.asleep),
+                waited: share(own.waited),
+                throttled: share(own.throttled),
+                locked: share(own.locked),
+                deaf: share(own.deaf),
+                blocked: share(own.blocked),
+                polled: share(own.polled),
+                timed: share(own.timed),
+                hidden: share(own.hidden),
                 ..OffCpuSums::default()
             }
         };
@@ -372,32 +382,10 @@ fn awaited(wake: &Wake) -> Option<Holder> {
 }
 
 impl OffCpuSpan {
-    /// Start of the thread's rest, or 0 where it is not known because stretches were put together.
-    fn begins(&self) -> Nanos {
-        self.rest.map_or(Nanos(0), |(left, _)| left)
-    }
-
-    /// The part of the time in which others had the CPU that lies between two moments.
-    fn held_within(&self, begins: Nanos, from: Nanos, to: Nanos) -> TimeShare {
+    /// The part of the time in which others had the CPU that lies between two moments, and the whole of it.
+    fn held_within(&self, begins: Nanos, from: Nanos, to: Nanos) -> (Nanos, Nanos) {
         let since = self.rest.map_or(begins, |(_, woken)| woken + self.own.throttled);
-        let of = self.running - since;
-        TimeShare { into: self.running.min(to) - since.max(from), of }
-    }
-}
-
-/// A part of a time, and the whole of it.
-struct TimeShare {
-    into: Nanos,
-    of: Nanos,
-}
-
-impl TimeShare {
-    fn share(&self, time: Nanos) -> Nanos {
-        let share = u128::from(time.0)
-            .saturating_mul(u128::from(self.into.0))
-            .checked_div(u128::from(self.of.0.max(1)))
-            .unwrap_or(0);
-        Nanos(u64::try_from(share).unwrap_or(time.0))
+        (self.running.min(to) - since.max(from), self.running - since)
     }
 }
 

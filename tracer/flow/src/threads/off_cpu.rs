@@ -10,7 +10,9 @@ use wirelap_limits::causes::NOTICEABLE_TIME;
 /// The threads' histories, and the times in which their processes had no CPU quota.
 #[derive(Clone, Copy)]
 pub struct Schedules<'a> {
+    /// Wakeups and rests of single threads.
     pub threads: &'a Threads,
+    /// Waits that the threads of a process have in common.
     pub processes: &'a Processes,
 }
 
@@ -49,8 +51,8 @@ impl Schedules<'_> {
             rests.reader = self.rested(reader, since, read);
         }
         let since = leg.times.get(Stage::Wakeup).unwrap_or(read);
-        rests.chain = self.waits(&leg.chain, since, read);
-        rests.handoff = self.between(&leg.chain, since, read);
+        self.add_waits(&leg.chain, (since, read), &mut rests.chain);
+        self.add_handoffs(&leg.chain, (since, read), &mut rests.handoff);
     }
 
     /// Times off the CPU of the first thread of a chain. If it waited for a later thread of the chain, as in a pool, it did
@@ -70,8 +72,10 @@ impl Schedules<'_> {
         let Some(sent) = leg.times.get(Stage::Sent) else { return };
         let did = |task: Option<TaskId>, from: Nanos, to: Nanos| {
             let task = task.filter(|_| to >= from + NOTICEABLE_TIME)?;
-            let rested = self.rested(task, from, to)?;
-            Some(self.without_quota(task, (from, to), &rested, rested.asleep))
+            let mut rested = self.rested(task, from, to)?;
+            let asleep = rested.asleep;
+            self.count_quota_waits(task, (from, to), &mut rested, asleep);
+            Some(rested)
         };
         let seen = &leg.circumstances;
         let is_own_pace = seen.is_late_write()
@@ -90,29 +94,29 @@ impl Schedules<'_> {
         }
     }
 
-    /// Sum of the times for which threads waited for a CPU after their wakeups, within two moments.
-    fn waits(self, hops: &[Hop], from: Nanos, to: Nanos) -> OffCpu {
-        let of = |hop: &Hop| {
+    /// Adds the times for which threads waited for a CPU after their wakeups, within two moments.
+    fn add_waits(self, hops: &[Hop], (from, to): (Nanos, Nanos), sum: &mut OffCpu) {
+        for hop in hops {
             let (from, to) = (hop.woken.max(from), hop.running.min(to));
-            let seen = if from < to { self.followed(hop.task, from, to) } else { None };
-            OffCpu { asleep: Nanos(0), locked: Nanos(0), ..seen.unwrap_or_default() }
-        };
-        hops.iter().map(of).fold(OffCpu::NONE, |sum, one| sum + one)
+            if from < to
+                && let Some(mut seen) = self.followed(hop.task, from, to)
+            {
+                (seen.asleep, seen.locked) = (Nanos(0), Nanos(0));
+                *sum += &seen;
+            }
+        }
     }
 
-    /// Sum of the times off the CPU of each of several threads, from when it ran until it woke the
-    /// next, within two moments.
-    fn between(self, hops: &[Hop], from: Nanos, to: Nanos) -> OffCpu {
-        let of = |pair: &[Hop]| {
-            let (from, to) = (pair[0].running.max(from), pair[1].woken.min(to));
-            let seen = if from + NOTICEABLE_TIME <= to {
-                self.followed(pair[0].task, from, to)
-            } else {
-                None
-            };
-            seen.unwrap_or_default()
-        };
-        hops.windows(2).map(of).fold(OffCpu::NONE, |sum, one| sum + one)
+    /// Adds the times off the CPU of each of several threads, from when it ran until it woke the next, within two moments.
+    fn add_handoffs(self, hops: &[Hop], (from, to): (Nanos, Nanos), sum: &mut OffCpu) {
+        for (hop, next) in hops.iter().zip(hops.iter().skip(1)) {
+            let (from, to) = (hop.running.max(from), next.woken.min(to));
+            if from + NOTICEABLE_TIME <= to
+                && let Some(seen) = self.followed(hop.task, from, to)
+            {
+                *sum += &seen;
+            }
+        }
     }
 
     /// Between the read of the leg before and the send of this one.
@@ -126,8 +130,8 @@ impl Schedules<'_> {
         {
             rests.requester = self.rested(reader, from, to);
         }
-        rests.before = self.waits(&leg.before, read, sent);
-        rests.handoff_before = self.between(&leg.before, read, sent);
+        self.add_waits(&leg.before, (read, sent), &mut rests.before);
+        self.add_handoffs(&leg.before, (read, sent), &mut rests.handoff_before);
         let mut woken = leg.before.iter().filter(|hop| hop.running > read);
         if let Some(first) = woken.next() {
             let has_slept = has_slept(first, read, by);
@@ -144,54 +148,51 @@ impl Schedules<'_> {
     /// while its process had no quota, or while other threads of the process were blocked or waited
     /// for a CPU.
     fn followed(self, task: TaskId, from: Nanos, to: Nanos) -> Option<OffCpu> {
-        let rested = self.threads.rested(task.tid, from, to)?;
-        // While none of its process's threads may run, nobody brings what it sleeps for, unless that is a time or a disk.
-        let rested = self.without_quota(task, (from, to), &rested, rested.asleep - rested.deaf);
-        let rested = self.without_disk(task, (from, to), &rested);
-        Some(self.without_cpu(task, (from, to), &rested))
+        // Large, and so changed where it is.
+        let mut found = self.threads.rested(task.tid, from, to);
+        if let Some(rested) = &mut found {
+            // While none of its process's threads may run, nobody brings what it sleeps for, unless that is a time or a disk.
+            let asleep = rested.asleep - rested.deaf;
+            self.count_quota_waits(task, (from, to), rested, asleep);
+            self.count_disk_waits(task, (from, to), rested);
+            self.count_cpu_waits(task, (from, to), rested);
+        }
+        found
     }
 
     /// Counts sleep as blocked where threads of the process that hand their work to others were blocked in the kernel, unless it was for
     /// a time, a disk or a lock: it waited for them.
-    fn without_disk(self, task: TaskId, (from, to): (Nanos, Nanos), rested: &OffCpu) -> OffCpu {
+    fn count_disk_waits(self, task: TaskId, (from, to): (Nanos, Nanos), rested: &mut OffCpu) {
         let idle = idle(rested);
         if idle < NOTICEABLE_TIME {
-            return *rested;
+            return;
         }
         let (blocked, blocker) = self.processes.blocked_within(task.pid, from, to);
         let more = blocked.min(idle);
         if more == Nanos(0) || blocker.task == task {
-            return *rested;
+            return;
         }
-        OffCpu {
-            blocked: rested.blocked + more,
-            blocker,
-            behind_timer: false,
-            polled: rested.polled - more.min(rested.polled),
-            ..*rested
-        }
+        rested.blocked += more;
+        (rested.blocker, rested.behind_timer) = (blocker, false);
+        rested.polled -= more;
     }
 
     /// Counts sleep as a wait for a CPU where other threads of the process waited for one, unless it was for a time, a disk or a lock: they
     /// have what the thread sleeps for.
-    fn without_cpu(self, task: TaskId, (from, to): (Nanos, Nanos), rested: &OffCpu) -> OffCpu {
+    fn count_cpu_waits(self, task: TaskId, (from, to): (Nanos, Nanos), rested: &mut OffCpu) {
         let idle = idle(rested);
         if idle < NOTICEABLE_TIME {
-            return *rested;
+            return;
         }
         let (queued, holder) = self.processes.queued_within(task.pid, from, to);
         let more = (queued - rested.waited).min(idle);
         if more == Nanos(0) {
-            return *rested;
+            return;
         }
-        let mut rested = OffCpu {
-            asleep: rested.asleep - more,
-            polled: rested.polled - more,
-            waited: rested.waited + more,
-            ..*rested
-        };
+        rested.asleep -= more;
+        rested.polled -= more;
+        rested.waited += more;
         rested.add_holder(&Holder { held: holder.held.min(more), ..holder });
-        rested
     }
 
     /// `None` where the thread was first followed after `from`. One that was never seen to leave its CPU did not rest.
@@ -204,32 +205,28 @@ impl Schedules<'_> {
 
     /// Counts as a wait for quota that part of `asleep`, which is a part of a thread's sleep, in which
     /// its process had no quota.
-    fn without_quota(
+    fn count_quota_waits(
         self,
         task: TaskId,
         (from, to): (Nanos, Nanos),
-        rested: &OffCpu,
+        rested: &mut OffCpu,
         asleep: Nanos,
-    ) -> OffCpu {
+    ) {
         if asleep == Nanos(0) {
-            return *rested;
+            return;
         }
         let (throttled, cgroup) = self.processes.throttled_within(task.pid, from, to);
         let more = (throttled - rested.throttled).min(asleep);
         if more == Nanos(0) {
-            return *rested;
+            return;
         }
-        let asleep = rested.asleep - more;
-        OffCpu {
-            asleep,
-            locked: (rested.locked - more).min(asleep),
-            blocked: (rested.blocked - more).min(asleep),
-            polled: (rested.polled - more).min(asleep),
-            waited: rested.waited + more,
-            throttled: rested.throttled + more,
-            cgroup,
-            ..*rested
+        rested.asleep -= more;
+        for part in [&mut rested.locked, &mut rested.blocked, &mut rested.polled] {
+            *part = (*part - more).min(rested.asleep);
         }
+        rested.waited += more;
+        rested.throttled += more;
+        rested.cgroup = cgroup;
     }
 }
 

@@ -21,6 +21,7 @@ impl Quotas {
         }
     }
 
+    /// All quotas that were used up, by cgroup.
     pub fn all(&self) -> FxHashMap<CgroupId, QuotaSeen> {
         self.0.clone()
     }

@@ -161,6 +161,7 @@ impl Processes {
         longest(counts.blocked.within(from, to))
     }
 
+    /// The scheduling of a process's threads; all 0 if none was traced.
     pub fn of(&self, pid: Pid) -> Scheduling {
         self.0.get(&pid).map_or_else(Scheduling::default, |counts| Scheduling {
             run_queue: counts.run_queue.summary(),

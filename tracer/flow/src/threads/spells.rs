@@ -27,11 +27,7 @@ impl<T> Spell<T> {
         if self.is_whole() {
             return part;
         }
-        let share = u128::from(part.0)
-            .saturating_mul(u128::from(self.time.0))
-            .checked_div(u128::from((self.to - self.from).0.max(1)))
-            .unwrap_or(0);
-        Nanos(u64::try_from(share).unwrap_or(u64::MAX)).min(part)
+        part.share(self.time, self.to - self.from).min(part)
     }
 }
 

@@ -21,6 +21,7 @@ impl ProcessStates {
         *known = if known.0 == at { (at, known.1.max(seen.activity)) } else { (at, seen.activity) };
     }
 
+    /// The activity of a process a moment before `now`; `None` if nobody looked.
     pub fn of(&self, pid: Pid, now: Nanos) -> Option<ThreadActivity> {
         self.0
             .get(&pid)

@@ -76,6 +76,7 @@ pub struct Threads {
 }
 
 impl Threads {
+    /// No threads yet; so many are remembered at most.
     pub fn new(limit: usize) -> Threads {
         Threads { all: FxHashMap::default(), limit }
     }
@@ -120,8 +121,10 @@ impl Threads {
     /// Looks at so many threads, each of which the one before it waited for.
     fn rested_behind(&self, tid: Tid, (from, to): (Nanos, Nanos), most: u32) -> Option<OffCpu> {
         let history = &self.all.get(&tid)?.history;
-        let mut rested = history.between(from, to)?;
-        if rested.locked > Nanos(0)
+        // Large, and so changed where it is.
+        let mut found = history.between(from, to);
+        if let Some(rested) = &mut found
+            && rested.locked > Nanos(0)
             && let Some(most) = most.checked_sub(1)
             && let Some(waker) = self.all.get(&rested.waker.task.tid)
         {
@@ -131,10 +134,10 @@ impl Threads {
             let longest = history.longest_lock(from, to);
             let its = |longest| self.rested_behind(rested.waker.task.tid, longest, most);
             if let Some(its) = longest.and_then(its) {
-                wait_with(&mut rested, &its);
+                wait_with(rested, &its);
             }
         }
-        Some(rested)
+        found
     }
 
     /// True if the thread was on a CPU at that moment, or wanted one; `None` if that was not followed closely enough.

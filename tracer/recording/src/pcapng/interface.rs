@@ -114,15 +114,14 @@ fn begin(blocks: &mut BlockBuffer, name: &str, description: &str) {
 /// A time in the units of `if_tsresol`.
 fn nanoseconds(time: u64, resolution: u8) -> u64 {
     let digits = u32::from(resolution & 0x7F);
-    let wide = if resolution & 0x80 != 0 {
-        (u128::from(time) * 1_000_000_000).checked_shr(digits).unwrap_or(0)
-    } else if let Some(more) = 9u32.checked_sub(digits) {
-        u128::from(time).saturating_mul(10u128.pow(more))
-    } else {
-        10u128
-            .checked_pow(digits.saturating_sub(9))
-            .map_or(0, |unit| u128::from(time).checked_div(unit).unwrap_or(0))
-    };
     // What does not fit is no time.
-    u64::try_from(wide).unwrap_or(u64::MAX)
+    if resolution & 0x80 != 0 {
+        let wide = (u128::from(time) * 1_000_000_000).checked_shr(digits).unwrap_or(0);
+        return u64::try_from(wide).unwrap_or(u64::MAX);
+    }
+    if let Some(more) = 9u32.checked_sub(digits) {
+        return time.saturating_mul(10u64.pow(more));
+    }
+    let unit = 10u64.checked_pow(digits.saturating_sub(9));
+    unit.and_then(|unit| time.checked_div(unit)).unwrap_or(0)
 }

@@ -18,16 +18,28 @@ impl<'a> Bytes<'a> {
     }
 
     /// The next unsigned number; `None` also for one of more than 64 bits.
+    #[inline]
     pub fn unsigned(&mut self) -> Option<u64> {
+        // Most are of one byte.
+        if let &[byte @ 0..0x80, ref rest @ ..] = self.0 {
+            self.0 = rest;
+            return Some(u64::from(byte));
+        }
+        self.long_unsigned()
+    }
+
+    fn long_unsigned(&mut self) -> Option<u64> {
         let mut value = 0u64;
+        let mut bytes = self.0.iter();
         for shift in (0..64).step_by(7) {
-            let [byte] = self.array()?;
+            let byte = *bytes.next()?;
             let bits = u64::from(byte & 0x7F);
             if shift == 63 && bits > 1 {
                 return None;
             }
             value |= bits << shift;
             if byte & 0x80 == 0 {
+                self.0 = bytes.as_slice();
                 return Some(value);
             }
         }

@@ -1,12 +1,13 @@
 //! Times at which a topic had a given number of messages.
 
 use wirelap_events::Nanos;
+use wirelap_limits::lag::AGE_INTERVAL;
 
 /// Entries of a topic: enough for ages that are at most a third too low over some hours.
 const MAX_ENTRIES: usize = 24;
 
-/// The least time between two entries.
-const ENTRY_INTERVAL: Nanos = Nanos::from_millis(200);
+/// An entry, and those beside it.
+const WITH_NEIGHBOURS: usize = 3;
 
 /// Number of messages of a topic at some moments: the more of them, the nearer to now.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +16,7 @@ pub struct Ages(Vec<(u64, Nanos)>);
 impl Ages {
     /// Message `number`, 1 for the first, was published at `at`.
     pub fn add(&mut self, number: u64, at: Nanos) {
-        if self.0.last().is_some_and(|last| at < last.1 + ENTRY_INTERVAL) {
+        if self.0.last().is_some_and(|last| at < last.1 + AGE_INTERVAL) {
             return;
         }
         if self.0.len() >= MAX_ENTRIES {
@@ -32,9 +33,9 @@ impl Ages {
     fn thin(&mut self, now: Nanos) {
         let gap = |around: &[(u64, Nanos)]| {
             let [(_, before), _, (_, after)] = around else { return f64::MAX };
-            (*after - *before).as_secs_f64() / (now - *before).as_secs_f64().max(1e-9)
+            (*after - *before).as_secs_f64() / (now - *before).as_secs_f64().max(f64::MIN_POSITIVE)
         };
-        let gaps = self.0.windows(3).map(gap).enumerate();
+        let gaps = self.0.windows(WITH_NEIGHBOURS).map(gap).enumerate();
         let nearest = gaps.min_by(|a, b| a.1.total_cmp(&b.1));
         self.0.remove(nearest.map_or(0, |(index, _)| index.saturating_add(1)));
     }

@@ -8,8 +8,9 @@
 //! only earlier ones                          from 1 on: what it gets was published before observation began
 //! ```
 
-use super::table::{IDLE_AFTER, LagTable, MAX_TOPICS, Pair, ROOM_MADE_FROM, Topic, TopicKey};
+use super::table::{LagTable, Pair, ROOM_MADE_FROM, TOPICS_SWEPT_FROM, Topic, TopicKey};
 use wirelap_events::Nanos;
+use wirelap_limits::lag::IDLE_AFTER;
 
 impl LagTable {
     /// True if some subscriber may still get message `number` of a topic, as of the last sweep.
@@ -48,7 +49,7 @@ impl LagTable {
             is_kept
         });
         // Before there is no room for those that come until the next sweep.
-        if self.topics.len() >= MAX_TOPICS / 8 * 7 {
+        if self.topics.len() >= TOPICS_SWEPT_FROM {
             let topics = &mut self.topics;
             topics.retain(|_, topic| topic.last + IDLE_AFTER > now);
             // The messages of a topic that comes again have other numbers.

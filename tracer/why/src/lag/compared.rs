@@ -14,9 +14,7 @@ use super::gaps::GapCount;
 use super::table::{LagTable, Pair, PairKey, TopicKey};
 use rustc_hash::FxHashMap;
 use wirelap_events::{FlowId, Nanos, TopicId};
-
-/// A subscription that lags behind another one of its connection for so long is not used any more.
-const SUPERSEDED_AFTER: Nanos = Nanos::from_millis(250);
+use wirelap_limits::lag::SUPERSEDED_AFTER;
 
 impl LagTable {
     /// Forgets subscriptions of which another one on the same connection has taken the place: a client that fetches may

@@ -11,15 +11,7 @@
 
 use wirelap_events::{Nanos, Saturate};
 use wirelap_figures::ReaderGroup;
-
-/// So many messages in a row show that a subscriber is there for all of them.
-const MIN_RUN: u8 = 30;
-
-/// Messages of several publishers may overtake each other by so much.
-const MAX_OVERTAKING: Nanos = Nanos::from_millis(1_000);
-
-/// One in so many messages may be missing of a subscriber that gets all.
-const ONE_MISSED_OF: u64 = 100;
+use wirelap_limits::lag::{MAX_OVERTAKING, MIN_RUN, ONE_MISSED_OF};
 
 /// Messages that one subscriber got of a topic since it got all of them, and those that it missed.
 #[derive(Clone, Copy, Debug, Default)]

@@ -12,6 +12,9 @@ use wirelap_flow::{ClosedConnection, Direction};
 /// Entries that are kept. With one more, a quarter makes room: those that have caught up, and then those with the fewest messages.
 const MAX_ENTRIES: usize = 4_096;
 
+/// Entries that make room for others at once.
+const ROOM_MADE: usize = MAX_ENTRIES / 4;
+
 /// A subscriber, by the connection on which it gets messages. Its names are numbers, because the connection may be gone.
 #[derive(Clone, Copy, Debug)]
 pub struct Subscriber {
@@ -143,7 +146,7 @@ impl Shortfalls {
         let rank = |one: &Shortfall| (one.now.is_some() || one.is_lost(), one.messages());
         let mut order: Vec<_> = self.all.iter().map(|(key, one)| (rank(one), *key)).collect();
         order.sort_unstable();
-        for (_, key) in order.into_iter().take(MAX_ENTRIES / 4) {
+        for (_, key) in order.into_iter().take(ROOM_MADE) {
             let gone = self.all.remove(&key);
             self.evicted.grow(u64::from(gone.is_some_and(|one| one.most.is_some())));
         }

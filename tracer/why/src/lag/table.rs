@@ -5,33 +5,21 @@ use super::gaps::Gaps;
 use rustc_hash::FxHashMap;
 use wirelap_events::{FlowId, GroupId, Nanos, Saturate, TopicId};
 use wirelap_flow::{Direction, Way};
+use wirelap_limits::lag::{
+    DWELL_FADES, MAX_REMEMBERED, MAX_SKIPPED_AT_ONCE, MIN_GOT, ONE_SKIPPED_OF,
+};
 
 /// Topics whose messages are counted.
 pub(super) const MAX_TOPICS: usize = 16_384;
+
+/// From so many of them on, those that have had no message for long make room for others.
+pub(super) const TOPICS_SWEPT_FROM: usize = MAX_TOPICS / 8 * 7;
 
 /// Subscribers of topics that are followed.
 pub(super) const MAX_PAIRS: usize = 65_536;
 
 /// From so many of them on, those that have got all make room for others, if they have been idle for long.
 pub(super) const ROOM_MADE_FROM: usize = MAX_PAIRS / 4;
-
-/// A topic that had no message for so long makes room for another one.
-pub(super) const IDLE_AFTER: Nanos = Nanos::from_millis(60_000);
-
-/// Fewer messages do not show whether a subscriber gets all.
-const MIN_GOT: u16 = 10;
-
-/// Messages in a row that a subscriber did not get count as so many at most: a broker may drop what it cannot send.
-const MAX_SKIPPED_AT_ONCE: u16 = 4;
-
-/// One in so many messages may be skipped by a subscriber that gets all.
-const ONE_SKIPPED_OF: u32 = 10;
-
-/// A long time at the server is forgotten by one part in so many with each message.
-const DWELL_FADES: u64 = 8;
-
-/// So many messages back it is remembered whether a subscriber gets all.
-const MAX_REMEMBERED: u16 = 256;
 
 /// True if the receiver of a message gets every message of its topic, as far as is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 //! Tests of what is known of subscribers' progress.
 
 use super::gaps::Gaps;
-use super::table::{IDLE_AFTER, LagTable, MAX_PAIRS, MAX_TOPICS, Pair, ROOM_MADE_FROM, TopicKey};
+use super::table::{LagTable, MAX_PAIRS, MAX_TOPICS, Pair, ROOM_MADE_FROM, TopicKey};
 use wirelap_events::{GroupId, Nanos, TopicId};
 use wirelap_figures::ReaderGroup;
 use wirelap_flow::{Direction, Way};
+use wirelap_limits::lag::IDLE_AFTER;
 use wirelap_protocols::Side;
 
 const TOPIC: TopicKey = (GroupId(0), 7);

@@ -1,7 +1,7 @@
 //! News from the caller beside events: which rows it wants and how they are called, and where processes run.
 
 use super::Correlator;
-use crate::containers::{CgroupRead, ContainerNames};
+use wirelap_containers::{CgroupRead, ContainerNames};
 use wirelap_events::{Comm, HostBounds, Nanos, NetNs, Pid};
 use wirelap_figures::{BreakdownQuery, Dimension};
 use wirelap_flow::Label;

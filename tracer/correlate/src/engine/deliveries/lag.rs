@@ -8,6 +8,7 @@ use wirelap_events::{FlowId, Nanos, TopicId};
 use wirelap_figures::{ClientNames, Owner};
 use wirelap_flow::{Direction, FlowTable, LegKey};
 use wirelap_limits::deliveries::LONGEST_USUAL_WAY;
+use wirelap_limits::lag::{ANSWERED_WITHIN, UNSUBSCRIBED_AFTER};
 use wirelap_protocols::{MessageRouting, Protocol};
 use wirelap_why::{Pair, Subscriber};
 
@@ -16,12 +17,6 @@ const LOOK_INTERVAL: Nanos = Nanos::from_millis(500);
 
 /// Between a look and another one before a connection is closed: many may be closed at once.
 const LOOK_INTERVAL_BEFORE_CLOSE: Nanos = Nanos::from_millis(50);
-
-/// After this time without a message, while others get them and nothing hinders the broker, a subscriber has unsubscribed.
-const UNSUBSCRIBED_AFTER: Nanos = Nanos::from_millis(10_000);
-
-/// A broker that has a message answers a request for it sooner.
-const ANSWERED_WITHIN: Nanos = Nanos::from_millis(1_000);
 
 impl Deliveries {
     /// Counts a message of a topic that is sent to a broker, or by it to a subscriber.

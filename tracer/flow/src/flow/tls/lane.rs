@@ -49,8 +49,11 @@ pub struct Lane {
 /// The bytes that a reader's call had read from its socket: `TextPlace::Read`.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadPlace {
+    /// One past the last byte that was read from the socket.
     pub end: Offset,
+    /// Bytes that were read from the socket for this text.
     pub taken: u32,
+    /// The library reads as much as there is, and not record by record.
     pub ahead: bool,
 }
 

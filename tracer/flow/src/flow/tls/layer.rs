@@ -2,8 +2,8 @@
 
 use super::super::decryption::Decryption;
 use super::text::TlsText;
-use crate::tls_keys::TlsKeys;
 use wirelap_protocols::Side;
+use wirelap_tls::TlsKeys;
 
 /// The TLS of a conversation, as far as it has one.
 pub struct TlsLayer {
@@ -18,6 +18,7 @@ pub struct TlsLayer {
 }
 
 impl TlsLayer {
+    /// A layer that has seen no byte yet.
     pub fn new(keys: TlsKeys) -> TlsLayer {
         TlsLayer { text: None, keys, decryption: None, has_hello: false }
     }

@@ -4,11 +4,16 @@ use super::super::layers::{Layers, Spanned};
 use crate::threads::Chain;
 use wirelap_events::{AckRoundTrip, ByteRange, DroppedPacket, Nanos, Offset, TaskId, TxState};
 
+/// A call that sent bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct SendMark {
+    /// The bytes.
     pub range: ByteRange,
+    /// Time of the call.
     pub at: Nanos,
+    /// The thread.
     pub task: TaskId,
+    /// The state of the socket then, if it was read.
     pub state: Option<TxState>,
     /// A loss had made the congestion window smaller.
     pub shrunk: bool,
@@ -27,6 +32,7 @@ pub struct SendMark {
 pub struct Pass {
     /// Everything before was read.
     pub upto: Offset,
+    /// Time of the read.
     pub at: Nanos,
     /// Time at which the first byte that it read then was in its socket, as far as that was seen.
     pub came: Option<Nanos>,
@@ -35,37 +41,51 @@ pub struct Pass {
 /// The wakeups that led a thread to send.
 #[derive(Clone, Debug)]
 pub struct ChainMark {
+    /// The bytes that it sent.
     pub range: ByteRange,
+    /// The wakeups.
     pub led: Chain,
 }
 
+/// A packet that was handed to its device.
 #[derive(Clone, Copy, Debug)]
 pub struct XmitMark {
+    /// The bytes in it.
     pub range: ByteRange,
+    /// Time at which it came to the qdisc, if that was seen.
     pub queued: Option<Nanos>,
+    /// Time at which the device got it.
     pub at: Nanos,
     /// Time at which the last acknowledgement of something new had come before.
     pub acked: Option<Nanos>,
 }
 
+/// A packet that came in.
 #[derive(Clone, Copy, Debug)]
 pub struct RxMark {
+    /// The bytes in it.
     pub range: ByteRange,
+    /// Time at which it came in.
     pub at: Nanos,
     /// Since when `ksoftirqd`, to which the packet was left, had been woken; 0 if that is not known.
     pub deferred: Option<Nanos>,
 }
 
+/// A report of bytes that are ready.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
+    /// The bytes.
     pub range: ByteRange,
+    /// Time of the report.
     pub at: Nanos,
 }
 
 /// An acknowledgement of something new.
 #[derive(Clone, Copy, Debug)]
 pub struct AckMark {
+    /// The acknowledged bytes.
     pub range: ByteRange,
+    /// Time at which it came.
     pub at: Nanos,
     /// True if it carried no data.
     pub is_bare: bool,
@@ -81,20 +101,27 @@ pub struct HeardAcks {
 }
 
 impl HeardAcks {
+    /// Forgets those of bytes before `floor`.
     pub fn prune(&mut self, floor: Offset) {
         self.marks.prune(floor, floor);
     }
 
+    /// Frees memory that no mark uses.
     pub fn shrink(&mut self) {
         self.marks.shrink();
     }
 }
 
+/// A call that read bytes.
 #[derive(Clone, Debug)]
 pub struct ReadMark {
+    /// The bytes.
     pub range: ByteRange,
+    /// Time of the read.
     pub at: Nanos,
+    /// The thread.
     pub task: TaskId,
+    /// The wakeups that led to the read.
     pub led: Chain,
 }
 
@@ -120,6 +147,7 @@ pub struct StuckMark {
     pub resent: u32,
     /// A packet with it that this host threw away, the last one, and how many.
     pub dropped: Option<DroppedPacket>,
+    /// Number of such packets.
     pub drops: u32,
 }
 
@@ -134,5 +162,6 @@ pub struct Stuck {
     pub bytes: u64,
     /// Packets with it that this host threw away: their number, and the last one.
     pub drops: u32,
+    /// The last of these packets.
     pub dropped: Option<DroppedPacket>,
 }

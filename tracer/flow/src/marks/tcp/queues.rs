@@ -10,13 +10,17 @@ const SPANS: usize = 64;
 /// A time in which there was a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueSpan {
+    /// The beginning.
     pub from: Nanos,
+    /// The end.
     pub to: Nanos,
     /// The longest time that bytes took, and the shortest one of a round trip.
     pub longest: Nanos,
+    /// The shortest time of a round trip.
     pub least: Nanos,
     /// Bytes that came through, and in what time.
     pub bytes: u64,
+    /// Time in which those bytes came through.
     pub time: Nanos,
 }
 
@@ -82,7 +86,9 @@ fn part(bytes: u64, time: Nanos, whole: Nanos) -> u64 {
 /// The queues of one direction.
 #[derive(Debug, Default)]
 pub struct Queues {
+    /// Queues before a device of this host.
     pub device: QueueSpans,
+    /// Queues on the path.
     pub path: QueueSpans,
 }
 

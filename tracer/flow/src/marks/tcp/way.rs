@@ -156,8 +156,14 @@ impl TcpMarks {
         (rx, xmits.filter(|mark| goes_on(mark.at)).max_by_key(|mark| mark.at))
     }
 
+    /// Time at which the copy of the last byte of `extent` that arrived came in, or else was read.
+    pub fn came_at(&self, extent: ByteRange) -> Option<Nanos> {
+        let read = self.read_at(extent);
+        self.copy(extent.last(), read).0.map(|mark| mark.at).or(read)
+    }
+
     /// Time at which the byte at `last` left its socket for the first time, whatever became of it.
-    fn first_left(&self, last: Offset) -> Option<Nanos> {
+    pub fn first_left(&self, last: Offset) -> Option<Nanos> {
         let xmits = self.xmits.covering(last).map(|mark| mark.queued.unwrap_or(mark.at)).min();
         let kept_in = self.losses.first_outward(last);
         xmits.into_iter().chain(kept_in).min()

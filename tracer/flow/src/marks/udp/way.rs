@@ -41,6 +41,7 @@ impl UdpMarks {
         self.read_to.filter(|&(newest, _)| unread && newest > number).map(|(_, at)| at)
     }
 
+    /// True if the datagram with the last byte of `extent` was seen to come in.
     pub fn was_received(&self, extent: ByteRange) -> bool {
         let datagram = self.number_of(extent.last()).and_then(|number| self.get(number));
         datagram.is_some_and(|datagram| datagram.rx.is_some())

@@ -1,10 +1,10 @@
 //! Keys of TLS connections, and what came of them.
 
+use crate::{AddedSecrets, DecryptionObstacle, KeyLog, Random, TlsSession};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use wirelap_events::Total;
-use wirelap_tls::{AddedSecrets, DecryptionObstacle, KeyLog, Random, TlsSession};
 
 /// The keys of TLS connections that the caller has. A clone shares the same.
 #[derive(Clone, Default)]
@@ -83,7 +83,7 @@ impl TlsKeys {
     }
 
     /// The keys.
-    pub(crate) fn log(&self) -> RwLockReadGuard<'_, KeyLog> {
+    pub fn log(&self) -> RwLockReadGuard<'_, KeyLog> {
         self.0.log.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -93,12 +93,12 @@ impl TlsKeys {
     }
 
     /// Reads the connection whose client has sent this number, if there are keys for it.
-    pub(crate) fn session(&self, random: &Random) -> Option<TlsSession> {
+    pub fn session(&self, random: &Random) -> Option<TlsSession> {
         Some(TlsSession::new(*random, *self.log().find(random)?))
     }
 
     /// Counts something.
-    pub(crate) fn count(&self, event: TlsEvent) {
+    pub fn count(&self, event: TlsEvent) {
         if let Some(count) = self.0.counts.get(event as usize) {
             count.fetch_add(1, Ordering::Relaxed);
         }

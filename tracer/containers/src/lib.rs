@@ -8,6 +8,11 @@
 //! | `layout` | a directory of such a path → what it is |
 //! | `unit` | the names of systemd's units |
 //! | `places` | where each process runs, as far as the caller has read it |
+//!
+//! Nothing here reads a file: texts come in, as the caller has read them.
+
+// What a cgroup's path or a file says may be anything.
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
 
 mod container;
 mod layout;
