@@ -340,7 +340,7 @@ fn hosts(snapshot: &Snapshot) -> Option<(String, bool)> {
                     "behind"
                 }
             };
-            Some((format!("{} {what}{more} (p)", one.name), true))
+            Some((format!("{} {what}{more} (9)", one.name), true))
         }
         None if hosts.is_empty() => None,
         None => {
