@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build announce-build announce-live announce-test wirelap build build-tests build-live live test test-quick unit timings dist try-dist truth implementations faults false-alarms soak bench cost footprint fuzz fmt lint deny setup-kernels kernels wiresharks screenshot dissectors
+.PHONY: help setup setup-build announce-build announce-live announce-test wirelap build build-tests build-live live test test-quick unit timings dist try-dist truth implementations faults false-alarms soak bench cost footprint fuzz fmt lint deny setup-kernels kernels hosts wiresharks screenshot dissectors
 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap
 export PATH := $(CACHE)/tools/bin:$(HOME)/.cargo/bin:$(PATH)
@@ -189,6 +189,12 @@ setup-kernels:
 
 kernels: setup-build setup-kernels ## the probes' tests on other kernels of Debian, in qemu, and the matrix of what came of it: KERNELS="6.1-x86_64 6.12-aarch64" KERNELS_TABLE=FILE
 	KERNELS_TABLE="$(KERNELS_TABLE)" .ci/kernels/all "$(CACHE)/kernels" $(KERNELS) -- $(WORKSPACE)
+
+hosts: setup build ## messages between three hosts with clocks of their own (virtual machines), and between network namespaces: what `wirelap live --host` says of counts and clocks, against the truth
+	@.ci/setup hosts
+	$(SUDO) WIRELAP="$(WIRELAP)" .ci/hosts/guests python3 .ci/hosts/judge.py --runs 3 --ports 21883 mosquitto
+	$(SUDO) WIRELAP="$(WIRELAP)" .ci/hosts/namespaces sh -ec 'for name in mqtt kafka nats zenoh dds; do \
+		python3 .ci/hosts/judge.py --collector away --rate 2000 --messages 100000 $$name; done'
 
 wiresharks: setup build ## the dissectors' tests with the Wireshark of the Debian suites WIRESHARKS
 	@.ci/setup wiresharks
