@@ -232,6 +232,12 @@ fn lost(trust: &Trust) -> String {
             "datagrams are not whole in the capture, because IP fragments are missing or overlap"
         );
     }
+    if trust.losses().are_all_late() {
+        return format!(
+            "{} events came too late from another host (9); the figures do not include them.",
+            text::exact(trust.lost())
+        );
+    }
     if trust.packets_only {
         return format!(
             "Lost {} packets because the ring buffer was full; the figures do not include them. A larger --ring-size loses fewer, and so do \

@@ -53,6 +53,8 @@ pub struct Host {
     pub is_up: bool,
     /// Its agent has ended, and nobody was told yet.
     pub is_leaving: bool,
+    /// Events that were left out and not told yet.
+    left_out: u64,
     /// What processes use that were asked for.
     processes: FxHashMap<u32, ProcessUse>,
     /// Time of its next event by the clock of the first host; found once for each event.
@@ -71,6 +73,7 @@ impl Host {
             boot: String::new(),
             clock: usize::from(number.saturating_sub(1)),
             rests: false,
+            left_out: 0,
             begun: Nanos(0),
             is_up: false,
             is_leaving: false,
@@ -231,7 +234,13 @@ impl Host {
         matches!(next, Some(Entry::Event(Event { body: Body::Socket(_) | Body::Closed(_), .. })))
     }
 
+    /// Number of events that were left out since the last call.
+    pub fn take_left_out(&mut self) -> u64 {
+        std::mem::take(&mut self.left_out)
+    }
+
     fn leave_out(&mut self, events: usize) {
+        self.left_out = self.left_out.saturating_add(events as u64);
         self.state.late = self.state.late.saturating_add(events as u64);
     }
 

@@ -13,7 +13,10 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
-use wirelap_events::{Body, Event, HostBounds, HostClock, HostState, HostStatus, Nanos, Pid};
+use wirelap_events::{
+    Body, Cpu, Event, HostBounds, HostClock, HostState, HostStatus, LossCause, LostEvents, Nanos,
+    Pid, Probe,
+};
 use wirelap_process::steward::Steward;
 use wirelap_recording::Entry;
 use wirelap_recording::hosts::Renumbering;
@@ -355,6 +358,13 @@ impl MergedHosts {
             count = count.saturating_add(1);
         }
         let at = self.until.max(self.newest);
+        for host in &mut self.hosts {
+            let count = host.take_left_out();
+            if count > 0 {
+                let lost = LostEvents { probe: Probe::Rx, count, cause: LossCause::TooLate };
+                sink(&Event { at, cpu: Cpu(0), body: Body::Lost(lost) });
+            }
+        }
         for host in self.hosts.iter_mut().filter(|host| host.is_leaving && host.next.is_none()) {
             host.is_leaving = false;
             let text = format!("{{\"host\":{},\"at\":{}}}", host.kernel, at.0);

@@ -192,6 +192,7 @@ impl From<&SnapshotTrust> for ReportedTrust {
             skipped_runs: trust.skipped_runs,
             stated_losses: trust.stated_losses,
             fragmented_datagrams: trust.fragmented_datagrams,
+            late_events: trust.late_events,
             events: trust.events,
             uncaptured_bytes: trust.uncaptured_bytes,
             undecoded_bytes: trust.undecoded_bytes,

@@ -34,6 +34,9 @@ pub struct ReportedTrust {
     /// Those of the lost events that are datagrams in IP fragments of which a part was not captured, or whose parts overlap.
     #[serde(default)]
     pub fragmented_datagrams: u64,
+    /// Those of the lost events that came too late from other hosts to be put in order.
+    #[serde(default, skip_serializing_if = "crate::run::is_zero")]
+    pub late_events: u64,
     /// Events received from the probes.
     pub events: u64,
     /// Payload bytes on the wire that were not captured.
@@ -236,6 +239,7 @@ impl ReportedTrust {
             skipped: self.skipped_runs,
             stated: self.stated_losses,
             fragmented: self.fragmented_datagrams,
+            late: self.late_events,
         }
     }
 }

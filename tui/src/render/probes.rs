@@ -175,7 +175,7 @@ fn trust(page: &mut Page, trust: &Trust) {
                 ", each of them a datagram"
             } else if trust.losses().are_all_skipped() {
                 ", for processes that are traced or not"
-            } else if trust.losses().are_all_stated() {
+            } else if trust.losses().are_all_stated() || trust.losses().are_all_late() {
                 ""
             } else {
                 ": use a larger ring buffer (--ring-size), trace less (--ports, --pid, --cgroup), or a part of the time (--sample, --budget)"

@@ -337,6 +337,7 @@ prop_compose! {
             unseen_sent: Unseen { packets: lost, bytes }, unseen_received: Unseen { packets: bytes, bytes: lost },
             skipped_runs,
             fragmented_datagrams: skipped_runs,
+            late_events: skipped_runs,
             ..Trust::default()
         };
         let notes = unknown_sockets.map(|events| SnapshotNote::UnknownSockets { events });

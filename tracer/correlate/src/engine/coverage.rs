@@ -17,6 +17,7 @@ pub struct Coverage {
     stated: u64,
     /// Lost events that are datagrams of which a fragment is missing.
     fragmented: u64,
+    late: u64,
     pauses: Pauses,
     /// Nothing is known to have been missed since then: the window was opened, or events were lost.
     certain: Nanos,
@@ -65,6 +66,7 @@ impl Coverage {
             LossCause::RunSkipped => self.skipped.grow(lost.count),
             LossCause::StatedByFile => self.stated.grow(lost.count),
             LossCause::FragmentMissing => self.fragmented.grow(lost.count),
+            LossCause::TooLate => self.late.grow(lost.count),
         }
         self.certain = at;
     }
@@ -87,6 +89,11 @@ impl Coverage {
     /// Datagrams of which a fragment is missing, which are among the lost events.
     pub fn fragmented(&self) -> u64 {
         self.fragmented
+    }
+
+    /// Events that came too late from other hosts, which are among the lost events.
+    pub fn late(&self) -> u64 {
+        self.late
     }
 
     /// Events that one probe lost.

@@ -194,6 +194,8 @@ pub struct Trust {
     pub stated_losses: u64,
     /// Those of them that are datagrams of which an IP fragment is missing, or two overlap.
     pub fragmented_datagrams: u64,
+    /// Those of them that came too late from other hosts.
+    pub late_events: u64,
     /// Events taken in.
     pub events: u64,
     /// Number of events of each probe that has reported anything.
@@ -247,6 +249,7 @@ impl Trust {
             skipped: self.skipped_runs,
             stated: self.stated_losses,
             fragmented: self.fragmented_datagrams,
+            late: self.late_events,
         }
     }
 }

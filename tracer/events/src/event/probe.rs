@@ -26,6 +26,8 @@ pub enum LossCause {
     StatedByFile,
     /// An IP fragment of a datagram is missing, or two overlap. Each such datagram counts as an event.
     FragmentMissing,
+    /// An agent on another host sent them too late to be put in order with those of other hosts.
+    TooLate,
 }
 
 /// Numbers of lost events of all probes.
@@ -39,6 +41,8 @@ pub struct EventLosses {
     pub stated: u64,
     /// Those of [`LossCause::FragmentMissing`].
     pub fragmented: u64,
+    /// Those of [`LossCause::TooLate`].
+    pub late: u64,
 }
 
 impl EventLosses {
@@ -57,16 +61,21 @@ impl EventLosses {
         self.fragmented > 0 && self.fragmented >= self.events
     }
 
+    /// True if all of them came too late from other hosts.
+    pub fn are_all_late(self) -> bool {
+        self.late > 0 && self.late >= self.events
+    }
+
     /// The losses since an earlier count.
     #[must_use]
     pub fn since(self, before: EventLosses) -> EventLosses {
-        crate::fieldwise!(self - before => EventLosses { events, skipped, stated, fragmented })
+        crate::fieldwise!(self - before => EventLosses { events, skipped, stated, fragmented, late })
     }
 
     /// The sum.
     #[must_use]
     pub fn plus(self, more: EventLosses) -> EventLosses {
-        crate::fieldwise!(self + more => EventLosses { events, skipped, stated, fragmented })
+        crate::fieldwise!(self + more => EventLosses { events, skipped, stated, fragmented, late })
     }
 }
 

@@ -221,7 +221,7 @@ fn trust(all: &[&Repetition], coverage: f64) -> ReportedTrust {
             *total = (Count(*total) + *lost).0;
         }
         sum = wirelap_events::fieldwise!(sum + one => ReportedTrust {
-            skipped_runs, fragmented_datagrams, events, uncaptured_bytes, undecoded_bytes, unread_messages,
+            skipped_runs, fragmented_datagrams, late_events, events, uncaptured_bytes, undecoded_bytes, unread_messages,
             unfinished, evicted, telescoping_violations;
             ..sum
         });

@@ -46,6 +46,8 @@ fn end(at: u64) -> Event<'static> {
 struct Hosts {
     merged: MergedHosts,
     news: SyncSender<(usize, News)>,
+    /// Events that were said to have come too late.
+    lost: u64,
 }
 
 impl Hosts {
@@ -55,7 +57,7 @@ impl Hosts {
         let targets: Vec<_> =
             std::iter::once(HostTarget::Here).chain((0..others).map(other)).collect();
         let merged = MergedHosts::of(&targets, receiver, Vec::new(), now, "kernel 0");
-        let mut hosts = Hosts { merged, news };
+        let mut hosts = Hosts { merged, news, lost: 0 };
         for host in 0..=others {
             hosts.begins(host);
             hosts.has_this_clock(host);
@@ -100,6 +102,11 @@ impl Hosts {
     fn out(&mut self) -> Vec<(u64, u8)> {
         let mut out = Vec::new();
         self.merged.poll(Duration::ZERO, &mut |event| {
+            if let Body::Lost(lost) = event.body {
+                assert_eq!(lost.cause, LossCause::TooLate);
+                self.lost += lost.count;
+                return;
+            }
             let host = match event.body {
                 Body::Socket(socket) => socket.task.pid.host(),
                 _ => 0,
@@ -142,7 +149,7 @@ fn nobody_waits_for_a_host_that_is_behind_and_what_it_sends_then_is_counted() {
     assert_eq!(hosts.out(), [(3 * late, 1)]);
     hosts.sends(1, &[end(2 * late)], 2 * late + 1);
     assert_eq!(hosts.out(), []);
-    assert_eq!(hosts.merged.states().nth(1).unwrap().late, 2);
+    assert_eq!((hosts.merged.states().nth(1).unwrap().late, hosts.lost), (2, 2));
     // What it saw before it joined again is no loss.
     hosts.news.send((1, News::Ended { why: "gone".into(), is_final: false })).unwrap();
     assert_eq!(hosts.out(), []);

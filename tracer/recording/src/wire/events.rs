@@ -40,7 +40,7 @@ variants! {
     SleepCall { 0 => Unknown, 1 => Lock, 2 => Timer, 3 => Call, 4 => Poll }
     DropCause { 0 => SocketBuffer, 1 => Queue, 2 => NoSocket, 3 => Other, 4 => Filter, 5 => Duplicate, 6 => TooBig }
     Recovery { 0 => Timeout, 1 => Fast, 2 => TailProbe, 3 => Retry }
-    LossCause { 0 => RingFull, 1 => RunSkipped, 2 => StatedByFile, 3 => FragmentMissing }
+    LossCause { 0 => RingFull, 1 => RunSkipped, 2 => StatedByFile, 3 => FragmentMissing, 4 => TooLate }
     PacketKind { 0 => Whole, 1 => Fragment { start, of }, 2 => IcmpError }
     Probe {
         0 => Socket, 1 => Send, 2 => Read, 3 => Ready, 4 => Xmit, 5 => Rx, 6 => Sched,

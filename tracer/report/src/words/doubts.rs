@@ -166,6 +166,8 @@ fn events_lost(lost: EventLosses, events: u64, counts_are_traced: bool) -> Strin
     }
     let remedy = if lost.are_all_fragmented() {
         "a capture filter by address helps: only the first fragment has ports"
+    } else if lost.are_all_late() {
+        "a host with more time for its agent, or a faster connection to it, helps"
     } else if lost.are_all_skipped() {
         "a larger --ring-size does not help"
     } else {

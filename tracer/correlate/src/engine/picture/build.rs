@@ -242,6 +242,7 @@ impl Picture<'_> {
             skipped_runs: self.seen.coverage.skipped(),
             stated_losses: self.seen.coverage.stated(),
             fragmented_datagrams: self.seen.coverage.fragmented(),
+            late_events: self.seen.coverage.late(),
             events: self.accounts.totals.events,
             reported: self.reported(),
             uncaptured_bytes: self.accounts.totals.uncaptured,
