@@ -58,7 +58,6 @@ pub struct AgentSettings {
 /// # Errors
 /// Nothing can be observed.
 pub fn run_agent(settings: &AgentSettings, signals: &Signals) -> Result<(), Failure> {
-    let (observer, instead) = Observer::start(&settings.capture, &settings.view)?;
     let stdio = |fd: io::Result<OwnedFd>| {
         let failed =
             |error| Failure::Machine(format!("cannot use the pipes of this process: {error}"));
@@ -66,9 +65,8 @@ pub fn run_agent(settings: &AgentSettings, signals: &Signals) -> Result<(), Fail
     };
     let stdout = stdio(rustix::io::dup(io::stdout()).map_err(Into::into))?;
     let stdin = stdio(rustix::io::dup(io::stdin()).map_err(Into::into))?;
-    let hello = Hello { instead, ..hello(&observer) };
     let out = BufWriter::with_capacity(1 << 16, stdout);
-    let Ok(stream) = AgentWriter::begin(out, &hello) else { return Ok(()) };
+    let Ok(stream) = AgentWriter::begin(out) else { return Ok(()) };
     let stream: Stream = Arc::new(Mutex::new(stream));
     let is_over = Arc::<AtomicBool>::default();
     let (asked, questions) = channel();
@@ -76,6 +74,11 @@ pub fn run_agent(settings: &AgentSettings, signals: &Signals) -> Result<(), Fail
     rights::spawn("questions", move || listener.listen(stdin)).map_err(|error| {
         Failure::Machine(format!("cannot start a thread: {}", remedy::with(&error)))
     })?;
+    let (observer, instead) = Observer::start(&settings.capture, &settings.view)?;
+    let hello = Hello { instead, ..hello(&observer) };
+    if lock(&stream).hello(&hello).is_err() {
+        return Ok(());
+    }
     let urgency = Urgency::watch(|| rights::keep(rights::to_hurry())).ok();
     rights::keep(observer.rights_still_needed(false));
     let agent = Agent {

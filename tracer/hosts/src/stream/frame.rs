@@ -123,15 +123,22 @@ pub struct AgentWriter<W> {
 }
 
 impl<W: Write> AgentWriter<W> {
-    /// Begins the stream.
+    /// Begins the stream: that an agent is there, before it has attached its probes.
     ///
     /// # Errors
     /// Nobody reads it.
-    pub fn begin(mut out: W, hello: &Hello) -> io::Result<AgentWriter<W>> {
+    pub fn begin(mut out: W) -> io::Result<AgentWriter<W>> {
         out.write_all(FIRST_LINE)?;
-        let mut writer = AgentWriter { out, scratch: Vec::new(), record_bytes: 0 };
-        writer.json(kind::HELLO, hello)?;
-        Ok(writer)
+        out.flush()?;
+        Ok(AgentWriter { out, scratch: Vec::new(), record_bytes: 0 })
+    }
+
+    /// Writes who the agent is, before anything else.
+    ///
+    /// # Errors
+    /// Nobody reads the stream.
+    pub fn hello(&mut self, hello: &Hello) -> io::Result<()> {
+        self.json(kind::HELLO, hello)
     }
 
     /// Writes records, if there are any, and leaves none.
@@ -327,7 +334,8 @@ mod tests {
 
     fn stream(greeting: &[u8]) -> Vec<u8> {
         let hello = Hello { version: "1.2".into(), host: "robot".into(), ..Hello::default() };
-        let mut writer = AgentWriter::begin(Vec::new(), &hello).unwrap();
+        let mut writer = AgentWriter::begin(Vec::new()).unwrap();
+        writer.hello(&hello).unwrap();
         let mut records = RecordBuffer::default();
         for at in 1..1000 {
             let body = Body::Ended(ProcessEnd::default());
