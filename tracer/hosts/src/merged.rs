@@ -262,17 +262,29 @@ impl MergedHosts {
         let same = |(other, host): &(usize, &Host)| {
             *other != index && host.is_up && !host.rests && host.boot == hello.boot
         };
-        let active = self.hosts.iter().enumerate().find(same);
-        let active = active.map(|(_, host)| (host.kernel, host.clock, host.state.name.clone()));
+        let active = self.hosts.iter().enumerate().find(same).map(|(other, _)| other);
+        // At first, the first in the list observes: this host, which sees more than a container does.
+        let active = active.filter(|active| self.newest > Nanos(0) || *active < index);
+        let kernel = active.and_then(|active| self.hosts.get(active)).map(|host| host.kernel);
         let Some(host) = self.hosts.get_mut(index) else { return };
-        let own = if is_here { 1 } else { host.state.number };
-        let (kernel, clock) = active.as_ref().map_or((own, clock_of(own)), |one| (one.0, one.1));
-        (host.kernel, host.clock, host.numbers) = (kernel, clock, Renumbering::of(kernel));
-        host.rests = active.is_some();
-        let Some((.., observed_by)) = active else { return };
-        host.state.status = HostStatus::SameKernel { observed_by };
-        if let Some(connection) = self.connections.get(index) {
-            connection.ask(Question::Rest(true));
+        let kernel = kernel.unwrap_or(if is_here { 1 } else { host.state.number });
+        (host.kernel, host.clock, host.numbers) =
+            (kernel, clock_of(kernel), Renumbering::of(kernel));
+        host.rests = false;
+        let observer = active.unwrap_or(index);
+        let Some(observed_by) = self.hosts.get(observer).map(|host| host.state.name.clone()) else {
+            return;
+        };
+        for (other, host) in self.hosts.iter_mut().enumerate() {
+            let rests = other == index || host.is_up && host.boot == hello.boot && !host.rests;
+            if other == observer || !rests {
+                continue;
+            }
+            host.rests = true;
+            host.state.status = HostStatus::SameKernel { observed_by: observed_by.clone() };
+            if let Some(connection) = self.connections.get(other) {
+                connection.ask(Question::Rest(true));
+            }
         }
     }
 

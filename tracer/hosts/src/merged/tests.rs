@@ -201,3 +201,21 @@ fn of_a_kernel_with_two_agents_the_first_one_observes_and_the_second_goes_on_whe
     assert_eq!(hosts.out(), [(7_000, 1)]);
     assert_eq!(hosts.merged.states().nth(1).unwrap().status, HostStatus::Connected);
 }
+
+#[test]
+fn at_first_the_first_host_of_a_kernel_observes_whichever_is_there_first() {
+    let (news, receiver) = sync_channel(MAX_NEWS);
+    let targets = [HostTarget::Here, HostTarget::Ssh("a".into()), HostTarget::Ssh("b".into())];
+    let merged = MergedHosts::of(&targets, receiver, Vec::new(), now, "kernel 0");
+    let mut hosts = Hosts { merged, news, lost: 0 };
+    for host in [2, 0, 1] {
+        hosts.begins_on(host, 0);
+    }
+    for host in [0, 1, 2] {
+        hosts.reports(host, &[1_000], 5_000);
+    }
+    assert_eq!(hosts.out(), [(1_000, 1)]);
+    let rests = |state: &HostState| matches!(state.status, HostStatus::SameKernel { .. });
+    let resting: Vec<bool> = hosts.merged.states().map(rests).collect();
+    assert_eq!(resting, [false, true, true]);
+}
