@@ -163,7 +163,7 @@ impl Host {
         let mut events = 0_usize;
         if let Some(Waiting { block, .. }) = self.waiting.front() {
             block.survey(|entry| {
-                events = events.saturating_add(usize::from(matches!(entry, Entry::Event(_))))
+                events = events.saturating_add(usize::from(matches!(entry, Entry::Event(_))));
             });
         }
         self.drop_block();
@@ -173,7 +173,7 @@ impl Host {
 
     fn drop_block(&mut self) {
         if let Some(Waiting { block, .. }) = self.waiting.pop_front() {
-            self.waiting_bytes = self.waiting_bytes - block.len();
+            self.waiting_bytes -= block.len();
         }
     }
 

@@ -223,7 +223,7 @@ impl MergedHosts {
                 let before = self.until;
                 let is_late = reached.is_none_or(|reached| reached + DISORDER < before);
                 let late = is_late.then_some(Lateness { before, is_loss: reached.is_some() });
-                host.observes(block, late, |entry| {
+                host.observes(*block, late, |entry| {
                     if let Entry::Event(event) = entry
                         && let Body::Packet(packet) = &event.body
                     {
@@ -355,9 +355,9 @@ impl MergedHosts {
             let is_of_socket = host.is_next_of_socket();
             if let Some(Lateness { is_loss, .. }) = late.filter(|_| !is_of_socket) {
                 if is_loss {
-                    host.skip()
+                    host.skip();
                 } else {
-                    host.pass_over()
+                    host.pass_over();
                 }
                 continue;
             }

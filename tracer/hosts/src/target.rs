@@ -140,13 +140,12 @@ fn split(text: &str) -> Option<Vec<String>> {
     for c in text.chars() {
         match (quote, c) {
             (Some(open), _) if open == c => quote = None,
-            (Some(_), _) => word.get_or_insert_default().push(c),
             (None, '\'' | '"') => {
                 quote = Some(c);
                 word.get_or_insert_default();
             }
             (None, ' ' | '\t') => words.extend(word.take()),
-            (None, _) => word.get_or_insert_default().push(c),
+            _ => word.get_or_insert_default().push(c),
         }
     }
     words.extend(word);

@@ -193,8 +193,13 @@ impl Agent {
         };
         let mut stream = lock(&self.stream);
         let _ = stream.records(&mut self.records);
-        let _ = ending.map(|why| stream.end(&why));
-        Ok(())
+        match ending {
+            None => Ok(()),
+            Some(why) => {
+                let _ = stream.end(&why);
+                Err(Failure::Measured(why))
+            }
+        }
     }
 
     /// Takes events out of the ring buffer. Returns the time up to which all were taken.

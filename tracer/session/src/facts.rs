@@ -41,7 +41,7 @@ impl NotedFact {
     pub fn write(&self, notes: &mut PlaceNotes<'_>) {
         match self {
             NotedFact::Process(pid, read, names) => {
-                place_notes::note_process(notes, (*pid, read, names), 0)
+                place_notes::note_process(notes, (*pid, read, names), 0);
             }
             NotedFact::Name(pid, comm) => place_notes::note_name(notes, *pid, *comm, 0),
             NotedFact::OwnNamespace(own) => place_notes::note_own_namespace(notes, *own),

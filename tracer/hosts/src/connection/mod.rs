@@ -41,7 +41,7 @@ pub enum News {
     /// Its agent has begun.
     Hello(Hello),
     /// It has observed something. So many bytes of the stream were read up to here.
-    Records(RecordBlock, u64),
+    Records(Box<RecordBlock>, u64),
     /// It has answered a ping: the ping's number, its clock, and the time here.
     Answer { number: u64, there: Nanos, back: Nanos },
     /// What it says of itself.
@@ -233,12 +233,12 @@ impl Worker {
         *lock(&self.shared.questions) = Some(stdin).filter(|_| !self.is_over());
         let mut ran = false;
         loop {
-            let news = match reader.next() {
+            let news = match reader.next_frame() {
                 Ok(Frame::Hello(hello)) => {
                     ran = true;
                     News::Hello(hello)
                 }
-                Ok(Frame::Records(block)) => News::Records(block, reader.bytes_read()),
+                Ok(Frame::Records(block)) => News::Records(Box::new(block), reader.bytes_read()),
                 Ok(Frame::Answer(number, there)) => {
                     News::Answer { number, there, back: (self.now)() }
                 }

@@ -80,7 +80,7 @@ impl Hosts {
         records.tick(Nanos(until));
         let mut bytes = Vec::new();
         records.move_to(&mut bytes);
-        self.news.send((host, News::Records(RecordBlock::new(bytes), 7))).unwrap();
+        self.news.send((host, News::Records(Box::new(RecordBlock::new(bytes)), 7))).unwrap();
     }
 
     fn begins(&self, host: usize) {

@@ -264,7 +264,7 @@ impl<R: BufRead> AgentReader<R> {
     ///
     /// # Errors
     /// The stream ends, or a frame is not as it must be.
-    pub fn next(&mut self) -> Result<Frame, StreamError> {
+    pub fn next_frame(&mut self) -> Result<Frame, StreamError> {
         loop {
             let mut head = [0; 5];
             self.from.read_exact(&mut head).map_err(StreamError::Ended)?;
@@ -321,7 +321,7 @@ impl<R: BufRead> AgentReader<R> {
 pub(crate) fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let is_text =
-        |line: &&str| line.chars().any(|c| c.is_alphanumeric()) && !line.contains('\u{FFFD}');
+        |line: &&str| line.chars().any(char::is_alphanumeric) && !line.contains('\u{FFFD}');
     let line = text.lines().map(str::trim).find(is_text).unwrap_or_default();
     human::clean(&line.chars().take(SHOWN).collect::<String>())
 }
@@ -353,17 +353,19 @@ mod tests {
     fn frames_are_read_as_they_were_written() {
         let bytes = stream(b"Welcome to robot!\n\n");
         let mut reader = AgentReader::begin(bytes.as_slice(), |_| Ok(())).unwrap();
-        assert!(matches!(reader.next().unwrap(), Frame::Hello(hello) if hello.host == "robot"));
-        let Frame::Records(block) = reader.next().unwrap() else { panic!() };
+        assert!(
+            matches!(reader.next_frame().unwrap(), Frame::Hello(hello) if hello.host == "robot")
+        );
+        let Frame::Records(block) = reader.next_frame().unwrap() else { panic!() };
         let mut count = 0;
         assert_eq!(block.survey(|_| count += 1).unreadable, 0);
         assert_eq!(count, 999);
         assert!(matches!(block.peek(), Some(Entry::Event(event)) if event.at == Nanos(1)));
-        assert!(matches!(reader.next().unwrap(), Frame::Answer(7, Nanos(8))));
-        let Frame::State(state) = reader.next().unwrap() else { panic!() };
+        assert!(matches!(reader.next_frame().unwrap(), Frame::Answer(7, Nanos(8))));
+        let Frame::State(state) = reader.next_frame().unwrap() else { panic!() };
         assert!(state.at == 9 && state.record_bytes > 999);
-        assert!(matches!(reader.next().unwrap(), Frame::End(why) if why == "the end"));
-        assert!(matches!(reader.next(), Err(StreamError::Ended(_))));
+        assert!(matches!(reader.next_frame().unwrap(), Frame::End(why) if why == "the end"));
+        assert!(matches!(reader.next_frame(), Err(StreamError::Ended(_))));
         assert!(reader.bytes_read() > 0);
     }
 
@@ -385,9 +387,9 @@ mod tests {
                 let mut bytes = whole.clone();
                 bytes[at] ^= change;
                 let mut reader = AgentReader::begin(bytes.as_slice(), |_| Ok(())).unwrap();
-                while reader.next().is_ok() {}
+                while reader.next_frame().is_ok() {}
                 let mut reader = AgentReader::begin(&whole[..at], |_| Ok(())).unwrap();
-                while reader.next().is_ok() {}
+                while reader.next_frame().is_ok() {}
             }
         }
     }
