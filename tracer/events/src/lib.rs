@@ -11,6 +11,7 @@
 //! | [`range`] | [`Seq`], [`Offset`], [`ByteRange`], [`FlowRange`] | capture → correlate → protocols |
 //! | [`event`] | [`Event`]: one observation in the kernel | capture → correlate |
 //! | [`frame`] | [`Frame`]: one protocol frame in a flow's bytes | protocols → correlate |
+//! | [`hosts`] | [`HostBounds`]: the error of times between two hosts; numbers that tell hosts apart | recording → correlate |
 //! | [`stage`] | [`Stage`], [`Segment`], and the times of a leg | correlate → report, tui |
 //! | [`delivery`] | [`Leg`], [`Delivery`]: a message at one reader | correlate → report |
 //! | [`human`] | how counts, bytes, times and shares are written for people | correlate, report, tui |
@@ -25,6 +26,7 @@ pub mod delivery;
 mod detail;
 pub mod event;
 pub mod frame;
+pub mod hosts;
 pub mod human;
 pub mod net;
 pub mod range;
@@ -50,6 +52,7 @@ pub use event::{
     ThreadState, TxState, Wake, WrittenBytes, tcp_flags,
 };
 pub use frame::{DecodedMessage, Frame, FrameClass, GlobalKey, Receipt, Release, RequestLimits};
+pub use hosts::HostBounds;
 pub use net::{FlowKey, NetNs, SocketId, Transport};
 pub use range::{ByteRange, FlowId, FlowRange, Offset, Seq};
 pub use saturate::{Saturate, Total};

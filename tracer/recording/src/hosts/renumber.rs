@@ -6,42 +6,26 @@ use wirelap_events::{
     SocketId, TaskId, ThreadState, Wake, WrittenBytes,
 };
 
-/// Bits that make numbers of one host differ from those of another, beside the host's number in the highest bits.
-const OTHER_HOST: u64 = 0x5555_5555_5555_5555;
-const OTHER_HOST_NETNS: u32 = 0x5555_5555;
-
 /// The network namespace that the packets of a host's capture are in, where the capture names none: 1 for the first host.
 pub fn netns_on(host: u8) -> NetNs {
-    NetNs(Renumbering::of(host).netns)
+    NetNs(0).on_host(host)
 }
 
 /// A network namespace of a host, as its events have it where those of several hosts are put together.
 pub fn namespace_on(host: u8, netns: NetNs) -> NetNs {
-    NetNs(netns.0 ^ Renumbering::of(host).netns)
+    netns.on_host(host)
 }
 
 /// Numbers that one host gives by itself, as those of the `number`th host: 1 for the first, which keeps them.
 #[derive(Clone, Copy, Debug)]
 pub struct Renumbering {
     number: u8,
-    long: u64,
-    netns: u32,
 }
 
 impl Renumbering {
     /// The renumbering of a host: 1 for the first.
     pub fn of(number: u8) -> Renumbering {
-        let before = number.saturating_sub(1);
-        let is_first = before == 0;
-        Renumbering {
-            number,
-            long: if is_first { 0 } else { OTHER_HOST ^ u64::from(before.saturating_sub(1)) << 56 },
-            netns: if is_first {
-                0
-            } else {
-                OTHER_HOST_NETNS ^ u32::from(before.saturating_sub(1)) << 24
-            },
-        }
+        Renumbering { number }
     }
 
     /// Renumbers an event.
@@ -178,22 +162,19 @@ impl Renumbering {
     }
 
     fn socket(&self, id: &mut SocketId) {
-        id.0 ^= self.long;
+        *id = id.on_host(self.number);
     }
 
-    /// 0 means that there is none, and stays.
     fn cgroup(&self, id: &mut CgroupId) {
-        if id.0 != 0 {
-            id.0 ^= self.long;
-        }
+        *id = id.on_host(self.number);
     }
 
     fn packet(&self, id: &mut PacketId) {
-        id.0 ^= self.long;
+        *id = id.on_host(self.number);
     }
 
     fn namespace(&self, netns: &mut NetNs) {
-        netns.0 ^= self.netns;
+        *netns = netns.on_host(self.number);
     }
 
     fn thread(&self, task: &mut TaskId) {

@@ -2,7 +2,7 @@
 
 use super::Correlator;
 use crate::containers::{CgroupRead, ContainerNames};
-use wirelap_events::{Comm, NetNs, Pid};
+use wirelap_events::{Comm, HostBounds, NetNs, Pid};
 use wirelap_figures::{BreakdownQuery, Dimension};
 use wirelap_flow::Label;
 
@@ -31,6 +31,12 @@ impl Correlator {
     /// The caller is in this network namespace.
     pub fn note_own_namespace(&mut self, own: NetNs) {
         self.host.places_mut().note_own_namespace(own);
+    }
+
+    /// Takes how exact times between hosts are from now on, where the events are of several hosts and all times are by one clock. Before
+    /// the first call, all events are of one host. A message whose ends are on hosts of which no bound is known has no one-way latency.
+    pub fn set_host_bounds(&mut self, bounds: HostBounds) {
+        self.deliveries.set_host_bounds(bounds);
     }
 
     /// The names that network namespaces have now.

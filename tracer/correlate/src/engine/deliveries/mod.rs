@@ -30,7 +30,7 @@ use crate::rows::Rows;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use unplaced::Unplaced;
-use wirelap_events::{Delivery, GroupId, Nanos, Pid, Saturate};
+use wirelap_events::{Delivery, GroupId, HostBounds, Nanos, Pid, Saturate};
 use wirelap_figures::Pauses;
 use wirelap_flow::{Config, Direction};
 
@@ -47,6 +47,8 @@ pub struct Deliveries {
     scratch: Option<Box<Delivery>>,
     /// Time of the last look at who is behind.
     looked: Nanos,
+    /// How exact times between hosts are; `None` if all events are of one host.
+    bounds: Option<HostBounds>,
 }
 
 /// The parts that deliveries are made from, and those that they add to.
@@ -116,8 +118,14 @@ impl Deliveries {
             ends: Vec::new(),
             scratch: None,
             looked: Nanos(0),
+            bounds: None,
             config,
         }
+    }
+
+    /// Takes how exact times between hosts are from now on.
+    pub fn set_host_bounds(&mut self, bounds: HostBounds) {
+        self.bounds = Some(bounds);
     }
 
     /// True if most of the room for messages is taken by what is waited for.
