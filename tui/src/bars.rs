@@ -85,6 +85,7 @@ mod tests {
                 p99: Nanos(1),
                 share,
                 count: 1,
+                error: Nanos(0),
             })
             .collect()
     }

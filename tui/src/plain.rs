@@ -51,8 +51,10 @@ fn headline(snapshot: &Snapshot) -> String {
 
 fn table(out: &mut String, snapshot: &Snapshot, width: u16) {
     let groups = &snapshot.groups;
-    let columns = ColumnChoice::default().fitting(width);
-    let fixed: u16 = columns.iter().skip(1).map(|column| column.width() + 1).sum();
+    let has_errors = groups.iter().any(|group| group.one_way_error.count > 0);
+    let columns = ColumnChoice::default().fitting(width, has_errors);
+    let column_width = |column: &Column| column.width_with(has_errors);
+    let fixed: u16 = columns.iter().skip(1).map(|column| column_width(column) + 1).sum();
     let reliability = |group: &Group| columns::reliability(group, &snapshot.trust);
     let whole =
         |group: &Group| text::width(&columns::name(group)) + text::width(reliability(group).mark());
@@ -62,7 +64,7 @@ fn table(out: &mut String, snapshot: &Snapshot, width: u16) {
         let mut line = text::left(name, name_width);
         for column in columns.iter().skip(1) {
             line.push(' ');
-            let width = usize::from(column.width());
+            let width = usize::from(column_width(column));
             let cell = cell(*column);
             line.push_str(&if column.is_text() {
                 text::left(&cell, width)

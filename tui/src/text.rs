@@ -1,6 +1,8 @@
 //! Names and sentences in few columns, and the numbers as [`wirelap_events::human`] writes them.
 
-pub use wirelap_events::human::column::{bit_rate, bytes, clock, cpu, number, percent, time};
+pub use wirelap_events::human::column::{
+    bit_rate, bytes, clock, cpu, number, percent, time, time_within,
+};
 pub use wirelap_events::human::{NONE, counted, counted_as, exact, moment, share};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};

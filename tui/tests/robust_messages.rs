@@ -113,6 +113,7 @@ prop_compose! {
         let stamp = stamp.map(|(seq, reply, warmup)| Stamp { stream: 1, seq, reply, warmup });
         let delivery = Delivery {
             message: MessageId(number), group: GroupId(2), stamp, payload_len, topic: Some(TopicId(0)),
+            clock_error: Nanos(0),
             off_cpu: legs.iter().map(|_| all).collect(), legs: legs.into_iter().collect(),
         };
         let fate = [

@@ -7,7 +7,8 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 use std::sync::Arc;
-use wirelap_correlate::snapshot::Snapshot;
+use wirelap_correlate::snapshot::{Snapshot, Summary};
+use wirelap_events::Nanos;
 use wirelap_test_pipeline::snapshots;
 use wirelap_tui::{App, Theme, render};
 
@@ -43,6 +44,24 @@ fn check(name: &str, app: &App) {
 #[test]
 fn comparison() {
     check("comparison", &app(snapshots::five(83), &[KeyCode::Down, KeyCode::Down]));
+}
+
+#[test]
+fn times_between_hosts_have_their_errors() {
+    let mut snapshot = snapshots::five(83);
+    let group = &mut snapshot.groups[0];
+    (group.one_way.p50, group.one_way.p99) = (Nanos(1_800_000), Nanos(2_500_000));
+    let (p50, p99) = (Nanos(50_000), Nanos(3_000_000));
+    group.one_way_error = Summary { count: 9, p50, p99, ..Summary::default() };
+    group.segments[0].error = Nanos(50_000);
+    let plain = wirelap_tui::plain(&snapshot, 80);
+    assert!(plain.contains("1.80 ms ± 0.05") && plain.contains("≤ 5.50 ms"), "{plain}");
+    for size in SIZES {
+        let table = text(&app(snapshot.clone(), &[]), size);
+        assert!(table.contains("1.80 ms ± 0.05") && table.contains("≤ 5.50 ms"), "{table}");
+        let details = text(&app(snapshot.clone(), &[KeyCode::Enter]), size);
+        assert!(details.contains("± 50.0 µs, by two hosts' clocks"), "{details}");
+    }
 }
 
 #[test]

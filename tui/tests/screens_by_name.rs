@@ -46,6 +46,7 @@ fn row(names: [Option<&str>; 2], sent: u64, delivered: u64, p50: u64) -> Breakdo
         matched: delivered,
         payload_bytes: delivered * 64,
         one_way: if delivered > 0 { summary(delivered, p50) } else { Summary::default() },
+        clock_error: Nanos(0),
         muted: MutedExtent::None,
     }
 }

@@ -8,6 +8,7 @@ use crate::{CgroupId, Nanos, NetNs, SocketId};
 
 /// Bits that make numbers of another host differ from those of the first one, beside the host's number in the highest eight.
 const OTHER_HOST: u64 = 0x5555_5555_5555_5555;
+const OTHER_HOST_NETNS: u32 = 0x5555_5555;
 
 /// The bits that change in a number of a host. Changed twice, it is as it was.
 fn bits_of(host: u8) -> u64 {
@@ -66,14 +67,14 @@ impl NetNs {
     /// The number of its host, 1 for the first; exact up to the 65th. A namespace has the number of its inode in `nsfs`, or a small one
     /// where a capture does not name it.
     pub fn host(self) -> u8 {
-        let (top, own) = (self.0 >> 24, (self.0 ^ OTHER_HOST as u32) & 0x00FF_FFFF);
+        let (top, own) = (self.0 >> 24, (self.0 ^ OTHER_HOST_NETNS) & 0x00FF_FFFF);
         let before = match top {
             0x40..0x80 => 0,
             0x80..0xC0 if own >= FIRST.1 => FIRST.0,
             0x80..0xC0 => MADE_LATER,
             _ => return 1,
         };
-        u8::try_from(top ^ before ^ 0x55).unwrap_or(u8::MAX).saturating_add(2)
+        u8::try_from(top ^ before ^ OTHER_HOST_NETNS >> 24).unwrap_or(u8::MAX).saturating_add(2)
     }
 }
 

@@ -41,9 +41,9 @@ mod variants;
 pub use count::{Count, Size, SmallCount};
 pub use delivery::{
     AckRoundTrip, Circumstances, Credit, Delivery, EarlierBytes, FanOut, GroupId, Heard, Hop, Leg,
-    LegLosses, LegOffCpu, LegPath, LinkQueue, MAX_HOPS, MAX_LEGS, MessageId, MessageRequest,
-    MissingBytes, OffCpu, ReaderArrival, SampleStatus, SegmentSpan, SendPermission, SenderSocket,
-    TopicId,
+    LegHosts, LegLosses, LegOffCpu, LegPath, LinkQueue, MAX_HOPS, MAX_LEGS, MessageId,
+    MessageRequest, MissingBytes, OffCpu, ReaderArrival, SampleStatus, SegmentSpan, SendPermission,
+    SenderSocket, TopicId,
 };
 pub use detail::TraceDetail;
 pub use event::{

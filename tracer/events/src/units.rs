@@ -17,6 +17,11 @@ impl Nanos {
         self.0.checked_sub(earlier.0).map(Nanos)
     }
 
+    /// The least and the most time from `earlier` to `self`, where their difference has this error. No time is less than none.
+    pub fn range_since(self, earlier: Nanos, error: Nanos) -> [Nanos; 2] {
+        [self - (earlier + error), (self + error) - earlier]
+    }
+
     /// A duration in milliseconds.
     pub const fn from_millis(ms: u64) -> Nanos {
         Nanos(ms.saturating_mul(1_000_000))

@@ -72,6 +72,7 @@ impl SegmentTimes {
                 share: if whole > 0 { samples.sum().0 as f64 / whole as f64 } else { 0.0 },
                 total_ns: Some(samples.sum().0),
                 count: samples.count(),
+                clock_error_ns: None,
             })
             .collect()
     }

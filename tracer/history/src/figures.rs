@@ -58,7 +58,7 @@ pub fn put(
     group.messages = RowCounts::of(group).since(earlier);
     group.one_way = window.one_way.summary();
     group.sched_gap = window.sched_gap.summary();
-    group.segments = segments(&window.segments);
+    group.segments = segments(&window.segments, &group.segments);
     group.coverage = group.messages.coverage(0);
     let rate = match sampled {
         Some(sampled) if sampled.is_known() => Some(sampled),
@@ -82,17 +82,24 @@ fn rate(delivered: u64, window: &RowSlice, time: Nanos) -> Option<Rate> {
     Some(Rate { msg_per_s, payload_bit_per_s: msg_per_s * mean * 8.0, error: 0.0 })
 }
 
-fn segments(all: &[SegmentSlice]) -> Vec<SegmentStat> {
+/// The segments of a window. Their errors are those of the `whole` time.
+fn segments(all: &[SegmentSlice], whole: &[SegmentStat]) -> Vec<SegmentStat> {
+    let error = |leg, segment| {
+        let mut same = whole.iter().filter(|of| (of.leg, of.segment) == (leg, segment));
+        same.next().map_or(Nanos(0), |of| of.error)
+    };
     let total: u64 = all.iter().map(|segment| segment.sum).total();
     let seen = all.iter().filter(|segment| segment.count > 0);
     let mut stats: Vec<SegmentStat> = seen
-        .map(|one| SegmentStat {
-            leg: u8::try_from(wirelap_events::human::ordinal(one.leg)).unwrap_or(u8::MAX),
+        .map(|one| (u8::try_from(wirelap_events::human::ordinal(one.leg)).unwrap_or(u8::MAX), one))
+        .map(|(leg, one)| SegmentStat {
+            leg,
             segment: one.segment,
             p50: one.times.quantile(0.5),
             p99: one.times.quantile(0.99),
             share: if total == 0 { 0.0 } else { one.sum as f64 / total as f64 },
             count: one.count,
+            error: error(leg, one.segment),
         })
         .collect();
     // The dwell lies before the leg that it counts to.

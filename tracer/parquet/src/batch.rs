@@ -30,6 +30,8 @@ pub struct DeliveryRow {
     pub begins: Option<Nanos>,
     /// Known if the delivery was followed.
     pub one_way: Option<Nanos>,
+    /// The largest error of that, because the message was sent and read on two hosts; 0 on one.
+    pub clock_error: Nanos,
     pub legs: ArrayVec<RowLeg, MAX_LEGS>,
     /// The number of its entries in [`RowBatch::spent`].
     pub spent: usize,
@@ -46,6 +48,8 @@ pub struct RowLeg {
     pub resent: bool,
     pub behind_loss: bool,
     pub deferred: bool,
+    /// The largest error of times between its ends; 0 on one host.
+    pub clock_error: Nanos,
     pub times: StageTimes,
     /// Known if the delivery was followed.
     pub segments: Option<Segments>,
@@ -110,6 +114,7 @@ impl RowBatch {
             payload_len: delivery.payload_len,
             begins: delivery.begins(),
             one_way: delivery.one_way().filter(|_| followed),
+            clock_error: delivery.clock_error,
             legs: legs.collect(),
             spent: self.spent.len().saturating_sub(first),
         });
@@ -125,6 +130,7 @@ fn row_leg(leg: &Leg, segments: Option<Segments>) -> RowLeg {
         resent: leg.circumstances.loss.resent,
         behind_loss: leg.circumstances.loss.behind,
         deferred: leg.circumstances.path.deferred,
+        clock_error: leg.circumstances.path.hosts.error,
         times: leg.times,
         segments,
     }

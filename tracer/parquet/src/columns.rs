@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field, Fields};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
-use wirelap_events::{MAX_LEGS, Nanos, Segment, Stage, TaskId, TopicId};
+use wirelap_events::{LegHosts, MAX_LEGS, Nanos, Segment, Stage, TaskId, TopicId};
 use wirelap_report::SampleOrigin;
 
 /// The meanings of the numbers in rows.
@@ -134,6 +134,11 @@ fn time(time: Nanos) -> i64 {
     whole(time.0)
 }
 
+/// An error of times between two hosts; `None` on one host, and if it is not known.
+fn error(error: Nanos) -> Option<i64> {
+    (error != Nanos(0) && error != LegHosts::UNKNOWN).then(|| time(error))
+}
+
 /// All columns, in order.
 pub fn all() -> Vec<TableColumn> {
     let mut all = origin();
@@ -172,6 +177,7 @@ fn identity() -> Vec<TableColumn> {
         integer("wall_offset_ns", |row, names| names.origin(row)?.wall_offset_ns),
         integer("begins_at_ns", |row, _| row.begins.map(time)),
         integer("one_way_ns", |row, _| row.one_way.map(time)),
+        integer("clock_error_ns", |row, _| error(row.clock_error)),
         integer("legs", |row, _| i64::try_from(row.legs.len()).ok()),
     ]
 }
@@ -202,6 +208,7 @@ fn ends_of_leg(index: usize) -> Vec<TableColumn> {
         flag(named("resent"), move |row, _| Some(row.legs.get(index)?.resent)),
         flag(named("behind_loss"), move |row, _| Some(row.legs.get(index)?.behind_loss)),
         flag(named("deferred"), move |row, _| Some(row.legs.get(index)?.deferred)),
+        integer(named("clock_error_ns"), move |row, _| error(row.legs.get(index)?.clock_error)),
     ]
 }
 

@@ -3,7 +3,7 @@
 use crate::open::shown;
 use std::path::{Path, PathBuf};
 use wirelap_correlate::UnobservedHost;
-use wirelap_events::{Body, NetNs};
+use wirelap_events::{Body, HostBounds, NetNs};
 use wirelap_process::Failure;
 use wirelap_recording::Recording;
 use wirelap_recording::hosts::merge::{MergedEvents, Placing, next_on_wall};
@@ -29,6 +29,8 @@ pub struct Hosts {
     pub begins: Vec<bool>,
     /// The differences of the clocks of all other hosts from the clock of the first host.
     pub clocks: Vec<HostClock>,
+    /// The error of times between any two hosts.
+    pub bounds: HostBounds,
     /// Kind of events of the files that is put together.
     pub what: MergedEvents,
     /// True if at least one file is a recording of wirelap.
@@ -63,10 +65,11 @@ pub fn compare(files: &[PathBuf]) -> Result<Option<Hosts>, Failure> {
     let placings = pairs.placings(&chains, what);
     let numbers = numbers(&chains);
     let clocks = clocks(files, &chains, &numbers);
+    let bounds = bounds(&chains, &numbers);
     let recorded = own.contains(&true);
     let begins = begins(&surveys, &numbers);
     let addresses = pairs.addresses(&numbers);
-    Ok(Some(Hosts { placings, numbers, addresses, begins, clocks, what, recorded }))
+    Ok(Some(Hosts { placings, numbers, addresses, begins, clocks, bounds, what, recorded }))
 }
 
 /// Facts that the first packets of a capture of another program tell; none for other files, and for what can be read only once.
@@ -266,6 +269,18 @@ fn begins(surveys: &[Survey], numbers: &[u8]) -> Vec<bool> {
         others.map(start).min() == Some(start(file))
     };
     (0..numbers.len()).map(is_first).collect()
+}
+
+/// The error of times between any two hosts, by the clocks of the first capture of each.
+fn bounds(chains: &[ClockChain], numbers: &[u8]) -> HostBounds {
+    let mut bounds = HostBounds::default();
+    let whole = || chains.iter().zip(numbers).filter(|(chain, _)| chain.part_of.is_none());
+    for (one, &a) in whole() {
+        for (other, &b) in whole().filter(|(_, b)| **b < a) {
+            bounds.set(a, b, Some(one.error_against(other)));
+        }
+    }
+    bounds
 }
 
 /// The clocks of the other hosts, as the report shows them.

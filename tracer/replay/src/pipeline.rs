@@ -82,6 +82,9 @@ impl<F: Follower> Replay<F> {
                 tls_keys: self.tls_keys.clone(),
                 ..usual
             });
+            if let Some(bounds) = self.hosts.bounds.take() {
+                correlator.set_host_bounds(bounds);
+            }
             let facts = std::mem::take(&mut self.facts);
             for fact in facts {
                 fact.tell(&mut correlator);

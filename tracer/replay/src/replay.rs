@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use wirelap_correlate::{BreakdownQuery, Correlator, Snapshot, TlsKeys, UnobservedHost};
-use wirelap_events::{Count, Delivery, Nanos, Size};
+use wirelap_events::{Count, Delivery, HostBounds, Nanos, Size};
 use wirelap_process::{Failure, Outputs};
 use wirelap_recording::hosts::DuplicateCapture;
 use wirelap_recording::{BlockOrEntry, Entry, Recording};
@@ -36,6 +36,8 @@ pub struct ReplayedHosts {
     pub addresses: Vec<UnobservedHost>,
     /// Longest time that a packet is on its way to another host's capture; `None` for one host.
     pub hold: Option<Nanos>,
+    /// The error of times between any two hosts; `None` for one host.
+    pub bounds: Option<HostBounds>,
     /// The differences of the clocks of other hosts from the clock of the first host.
     pub clocks: Vec<HostClock>,
     /// The reports in the recordings of other hosts, with the number of the host.

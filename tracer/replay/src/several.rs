@@ -29,6 +29,7 @@ impl<F: Follower> Replay<F> {
             paths.iter().map(|path| open(path, &self.read)).collect::<Result<Vec<_>, _>>()?;
         self.packets_only = hosts.what == MergedEvents::Packets;
         self.hosts.addresses.clone_from(&hosts.addresses);
+        self.hosts.bounds = Some(hosts.bounds.clone());
         let trip = hosts.clocks.iter().map(|host| host.clock.at_most_ns).max().unwrap_or(0);
         self.hosts.hold = Some(Nanos(trip.saturating_mul(TRIPS)).max(MAX_TRAVEL_TIME));
         self.follower.begin(None);

@@ -5,7 +5,7 @@ use crate::grid::{Align, hang, lay_out};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate::{Snapshot, snapshot};
-use wirelap_events::{Count, human};
+use wirelap_events::{Count, Nanos, human};
 
 /// Rows of the table, if the user names no number.
 pub const LISTED: usize = 20;
@@ -52,6 +52,9 @@ pub struct ReportedBreakdownRow {
     /// One-way latency of the messages that were read. Quantiles are at most a bin above the exact ones, which is 3.2 % unless the
     /// times of a row are very far apart.
     pub one_way_ns: DistributionSummary,
+    /// The largest error of such a latency, because the message was sent on one host and read on another; absent if none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_error_ns: Option<u64>,
     /// Whether the user had muted what the row counts: `whole`, and its figures are those of the moment at which that was, or `part`,
     /// and it lacks messages of since; absent if nothing of it is muted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,6 +116,7 @@ impl From<&snapshot::BreakdownRow> for ReportedBreakdownRow {
             matched: row.matched,
             payload_bytes: row.payload_bytes,
             one_way_ns: row.one_way.into(),
+            clock_error_ns: (row.clock_error > Nanos(0)).then_some(row.clock_error.0),
             muted: ReportedMutedExtent::of(row.muted),
         }
     }
@@ -182,7 +186,8 @@ fn human_rows(count: u64) -> String {
 fn cells(row: &ReportedBreakdownRow, names: usize) -> Vec<String> {
     let mut cells: Vec<String> = row.names.iter().map(|name| name_cell(name.as_deref())).collect();
     cells.resize(names, human::NONE.into());
-    let time = |ns| human::time_ns((row.one_way_ns.count > 0).then_some(ns));
+    let error = row.clock_error_ns.unwrap_or(0);
+    let time = |ns| human::time_within_ns((row.one_way_ns.count > 0).then_some(ns), error);
     let count = |count: u64| if count == 0 { human::NONE.to_owned() } else { count.to_string() };
     let figures = &row.one_way_ns;
     cells.extend([count(row.sent), count(row.delivered)]);

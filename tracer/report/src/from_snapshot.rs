@@ -15,8 +15,8 @@ use wirelap_correlate::{
     Counts, Group, Process as TracedProcess, Rate, Scheduling as TracedScheduling, SegmentStat,
     Snapshot, Trust as SnapshotTrust,
 };
-use wirelap_events::Probe;
 use wirelap_events::Saturate;
+use wirelap_events::{Nanos, Probe};
 
 /// A snapshot as a report of a live run, with all its rows as results.
 pub fn run_report(snapshot: &Snapshot) -> RunReport {
@@ -72,7 +72,11 @@ pub fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
         payload_bytes: group.payload_bytes,
         messages: group.messages.into(),
         throughput: group.rate.into(),
-        latency: Latency { one_way_ns: group.one_way.into(), ..Latency::default() },
+        latency: Latency {
+            one_way_ns: group.one_way.into(),
+            clock_error_ns: (group.one_way_error.count > 0).then(|| group.one_way_error.into()),
+            ..Latency::default()
+        },
         view: SeenFrom::of(group)
             .map(|view| if trust.packets_only { SeenFrom::Capture } else { view }),
         partial_sight: group.partial.as_deref().map(ReportedPartial::from),
@@ -137,6 +141,7 @@ impl From<&SegmentStat> for SegmentRow {
             share: stat.share,
             total_ns: None,
             count: stat.count,
+            clock_error_ns: (stat.error > Nanos(0)).then_some(stat.error.0),
         }
     }
 }

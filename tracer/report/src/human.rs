@@ -1,6 +1,8 @@
 //! The report's own phrases around numbers, and the numbers as [`wirelap_events::human`] writes them.
 
-pub use wirelap_events::human::{NONE, bytes, count, one_or, time_ns, time_pair_ns};
+pub use wirelap_events::human::{
+    NONE, bytes, count, one_or, time_ns, time_pair_ns, time_within_ns,
+};
 
 use crate::{CorrectedTime, CostUnknown, Latency, ReportedTracerCost, Slowdown};
 use wirelap_events::Nanos;

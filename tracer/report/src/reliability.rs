@@ -131,12 +131,10 @@ impl RunResult {
         let truth = self.ground_truth.clone().unwrap_or_default();
         let parts = &self.overhead.parts_bytes;
         let median = self.latency.one_way_ns.p50;
-        let hosts = trust.hosts.iter().map(|host| &host.clock);
         let seen = self.partial_sight.as_ref();
         let from_elsewhere = seen.map_or(0, |seen| seen.by_receiver);
         // What is seen in part has figures of its own.
         let is_partial = self.view.is_some_and(|view| view.why_no_latency().is_some());
-        let apart = hosts.chain(&trust.clocks).map(|clock| clock.within_ns);
         TrustFacts {
             is_sampled,
             packets_only: trust.packets_only,
@@ -174,7 +172,7 @@ impl RunResult {
                 split_subflows: trust.split_subflows,
                 time_unit_ns: trust.time_unit_ns.map(|unit| (unit, median)),
             },
-            clocks_ns: apart.max().map(|within| (within, median)),
+            clocks_ns: self.latency.clock_error_ns.map(|error| (error.p50, median)),
         }
     }
 }

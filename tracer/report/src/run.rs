@@ -339,6 +339,11 @@ pub struct Latency {
     /// One-way latency on the wire: from the send of the first byte to the return of the receive call that took the last
     /// byte, over all legs. With ping-pong, pings and replies are in it.
     pub one_way_ns: DistributionSummary,
+    /// The largest error of each figure of `one_way_ns`, because messages are sent on one host and read on another, whose clocks are known
+    /// only so well: the true figure lies between the two, and is never less than 0. `count` is the number of such messages. Absent if
+    /// there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_error_ns: Option<DistributionSummary>,
     /// Half the round trip by the pinging application's clock; absent unless pacing is ping-pong.
     pub rtt_half_ns: Option<RttHalf>,
     /// One-way latency of the pings only; absent unless pacing is ping-pong.

@@ -21,4 +21,7 @@ pub struct SegmentRow {
     pub total_ns: Option<u64>,
     /// Messages that have this segment.
     pub count: u64,
+    /// The largest error of `p50_ns` and `p99_ns` if messages go from one host to another in this segment; absent if they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_error_ns: Option<u64>,
 }

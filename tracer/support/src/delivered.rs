@@ -45,6 +45,7 @@ pub fn delivery(legs: impl IntoIterator<Item = Leg>) -> Delivery {
         stamp: None,
         payload_len: 64,
         topic: None,
+        clock_error: Nanos(0),
         legs: legs.into_iter().collect(),
         off_cpu: [].into_iter().collect(),
     }

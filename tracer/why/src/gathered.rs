@@ -6,7 +6,7 @@ use super::kind::VerdictKind;
 use super::timeline::Timeline;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
-use wirelap_events::Pid;
+use wirelap_events::{Nanos, Pid, Segment};
 
 /// Findings that are told apart by process; beyond, those of a kind on a leg are one.
 const FINDINGS: usize = 512;
@@ -18,9 +18,25 @@ pub struct Gathered {
     findings: FxHashMap<FindingKey, Box<Finding>>,
     /// All messages, by when they were read.
     pub when: Timeline,
+    /// The largest errors of the segments that lie between two hosts, by leg.
+    errors: Vec<(usize, Segment, Nanos)>,
 }
 
 impl Gathered {
+    /// Notes the error of a segment that lies between two hosts.
+    pub fn note_error(&mut self, leg: usize, segment: Segment, error: Nanos) {
+        match self.errors.iter_mut().find(|known| (known.0, known.1) == (leg, segment)) {
+            Some((_, _, most)) => *most = error.max(*most),
+            None => self.errors.push((leg, segment, error)),
+        }
+    }
+
+    /// The largest error of a segment of a leg: above 0 if it lies between two hosts.
+    pub fn error_of(&self, leg: usize, segment: Segment) -> Nanos {
+        let known = self.errors.iter().find(|known| (known.0, known.1) == (leg, segment));
+        known.map_or(Nanos(0), |known| known.2)
+    }
+
     /// The finding of a place, made when first used.
     pub fn finding_mut(&mut self, (leg, kind, pid): FindingKey) -> &mut Finding {
         let is_full = self.findings.len() >= FINDINGS;
@@ -53,6 +69,9 @@ impl Gathered {
     pub fn merge(&mut self, other: &Gathered) {
         self.breakdown.merge(&other.breakdown);
         self.when.merge(&other.when);
+        for &(leg, segment, error) in &other.errors {
+            self.note_error(leg, segment, error);
+        }
         for (place, finding) in &other.findings {
             self.finding_mut(*place).merge(finding);
         }

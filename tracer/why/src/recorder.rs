@@ -1,7 +1,7 @@
 //! Puts the parts of one message's time where they belong.
 
 use super::awaited::Awaited;
-use super::blame::{BlameSink, BlamedPart, blame};
+use super::blame::{BlameSink, BlamedPart, blame, error_in};
 use super::breakdown::Cell;
 use super::definition::{Bearer, Definition, Nature};
 use super::evidence::Evidence;
@@ -103,9 +103,13 @@ impl BlameSink for Recorder<'_> {
 }
 
 impl Recorder<'_> {
-    /// Time without a cause counts only where it is long.
+    /// Time without a cause counts only where it is long, and longer than the error of its clocks.
     fn ordinary(&mut self, leg: usize, segment: Segment, time: Nanos) {
-        if time < UNEXPLAINED.slow.time {
+        let error = error_in(&self.delivery.legs[leg], segment);
+        if error > Nanos(0) {
+            self.gathered.note_error(leg, segment, error);
+        }
+        if time < UNEXPLAINED.slow.time || time <= error {
             return;
         }
         let cell = hit_cell(leg, segment, Cause::Ordinary);

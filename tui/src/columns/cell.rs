@@ -15,9 +15,9 @@ impl Column {
             // What passes is not known.
             Column::Rate if group.is_muted() => "muted".into(),
             Column::Rate => text::rate(&group.rate_now),
-            Column::P50 => time(&group.one_way, group.one_way.p50),
+            Column::P50 => time_within(group, |of| of.p50),
             Column::P90 => time(&group.one_way, group.one_way.p90),
-            Column::P99 => time(&group.one_way, group.one_way.p99),
+            Column::P99 => time_within(group, |of| of.p99),
             Column::P999 => time(&group.one_way, group.one_way.p999),
             Column::Max => time(&group.one_way, group.one_way.max),
             Column::GapP50 => time(&group.sched_gap, group.sched_gap.p50),
@@ -95,6 +95,14 @@ fn matched(group: &Group, reliability: Reliability) -> String {
 
 fn time(summary: &Summary, time: Nanos) -> String {
     if summary.count == 0 { text::NONE.into() } else { text::time(time) }
+}
+
+/// A figure of the one-way latency, with its error between two hosts.
+fn time_within(group: &Group, of: fn(&Summary) -> Nanos) -> String {
+    if group.one_way.count == 0 {
+        return text::NONE.into();
+    }
+    text::time_within(of(&group.one_way), of(&group.one_way_error))
 }
 
 /// `+64%`, or `×12` from ten times the payload on.

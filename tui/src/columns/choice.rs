@@ -81,9 +81,9 @@ impl ColumnChoice {
         at + 1
     }
 
-    /// The columns that fit into `width` with a space before each, from left to right. Of the usual choice, the less important
+    /// The columns that fit into `width` with a space before each, from left to right, with times that have errors or not. Of the usual choice, the less important
     /// ones are left out; of another one, those at its end.
-    pub fn fitting(&self, width: u16) -> Vec<Column> {
+    pub fn fitting(&self, width: u16, has_errors: bool) -> Vec<Column> {
         let shown = self.shown();
         let candidates =
             if self.is_usual() { Column::BY_IMPORTANCE.to_vec() } else { shown.clone() };
@@ -92,7 +92,7 @@ impl ColumnChoice {
         let mut fitting: Vec<Column> = candidates
             .into_iter()
             .take_while(|column| {
-                let after = left.checked_sub(column.width() + 1);
+                let after = left.checked_sub(column.width_with(has_errors) + 1);
                 left = after.unwrap_or(0);
                 after.is_some()
             })
@@ -112,11 +112,17 @@ mod tests {
     #[test]
     fn a_narrow_screen_keeps_what_matters_most() {
         let usual = ColumnChoice::default();
-        assert_eq!(usual.fitting(0), [Column::Name]);
-        assert_eq!(usual.fitting(40), [Column::Name, Column::Rate, Column::P50, Column::P99]);
-        assert_eq!(usual.fitting(250), Column::ALL);
+        assert_eq!(usual.fitting(0, false), [Column::Name]);
+        assert_eq!(
+            usual.fitting(40, false),
+            [Column::Name, Column::Rate, Column::P50, Column::P99]
+        );
+        assert_eq!(usual.fitting(250, false), Column::ALL);
+        let between_hosts = [Column::Name, Column::Rate, Column::P50, Column::P99];
+        assert_eq!(usual.fitting(60, true), between_hosts);
         for width in 15..250 {
-            let used: u16 = usual.fitting(width).iter().map(|column| column.width() + 1).sum();
+            let used: u16 =
+                usual.fitting(width, false).iter().map(|column| column.width() + 1).sum();
             assert!(used <= width);
         }
     }
@@ -131,7 +137,7 @@ mod tests {
         }
         assert_eq!(at, 1);
         choice.toggle(2);
-        assert_eq!(choice.fitting(31), [Column::Name, Column::Dwell, Column::P50]);
+        assert_eq!(choice.fitting(31, false), [Column::Name, Column::Dwell, Column::P50]);
         choice.toggle(0);
         assert!(choice.shown().contains(&Column::Name), "the name cannot be hidden");
         assert_eq!(choice.move_down(0), 0);

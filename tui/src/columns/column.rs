@@ -147,6 +147,14 @@ impl Column {
         }
     }
 
+    /// The column's width where some rows are of messages between two hosts, whose times are shown with their errors.
+    pub const fn width_with(self, has_errors: bool) -> u16 {
+        match self {
+            Column::P50 | Column::P99 if has_errors => 14,
+            _ => self.width(),
+        }
+    }
+
     /// The time that the column's figures are of, if it is not the chosen one. [`wirelap_history::SessionHistory::snapshot`] says which
     /// figures it has of a window.
     pub fn other_time(self, window: FigureWindow) -> Option<&'static str> {

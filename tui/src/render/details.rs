@@ -21,6 +21,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use wirelap_correlate::snapshot::{Group, Process, Scheduling, SegmentStat, Summary, UnixClients};
+use wirelap_events::Nanos;
 use wirelap_report::{ReportedPartial, SeenFrom, words};
 
 /// Width of the segment table with its margin, in columns.
@@ -65,7 +66,13 @@ fn segments(group: &Group, theme: Theme) -> Vec<Line<'static>> {
         let here = group.partial.iter().flat_map(|seen| &seen.segments);
         lines.extend(here.map(|stat| segment(stat, theme)));
     }
-    lines.extend(group.segments.iter().map(|stat| segment(stat, theme)));
+    for stat in &group.segments {
+        lines.push(segment(stat, theme));
+        if stat.error > Nanos(0) {
+            let error = format!("{:>9}± {}, by two hosts' clocks", "", text::time(stat.error));
+            lines.push(Line::styled(error, theme.dim()));
+        }
+    }
     lines
 }
 
@@ -106,7 +113,7 @@ fn facts(app: &App, group: &Group, width: u16, theme: Theme) -> Vec<Line<'static
     }
     match SeenFrom::of(group).and_then(SeenFrom::why_no_latency) {
         Some(why) => add("one-way", &format!("– ({why})")),
-        None => add("one-way", &summary(&group.one_way)),
+        None => add("one-way", &one_way(group)),
     }
     for (name, line) in group.partial.iter().flat_map(|seen| ReportedPartial::from(&**seen).lines())
     {
@@ -182,18 +189,30 @@ fn now_or_before(group: &Group) -> &'static str {
 }
 
 fn summary(summary: &Summary) -> String {
+    summary_within(summary, &Summary::default())
+}
+
+/// The one-way latency, with its errors between two hosts.
+fn one_way(group: &Group) -> String {
+    summary_within(&group.one_way, &group.one_way_error)
+}
+
+fn summary_within(summary: &Summary, errors: &Summary) -> String {
     if summary.count == 0 {
         return text::NONE.into();
     }
-    let named = [
-        ("min", summary.min),
-        ("p50", summary.p50),
-        ("p90", summary.p90),
-        ("p99", summary.p99),
-        ("p99.9", summary.p999),
-        ("max", summary.max),
+    let named: [(&str, fn(&Summary) -> Nanos); 6] = [
+        ("min", |of| of.min),
+        ("p50", |of| of.p50),
+        ("p90", |of| of.p90),
+        ("p99", |of| of.p99),
+        ("p99.9", |of| of.p999),
+        ("max", |of| of.max),
     ];
-    named.map(|(name, time)| text::unbroken(&format!("{name} {}", text::time(time)))).join(", ")
+    let one = |(name, of): (&str, fn(&Summary) -> Nanos)| {
+        text::unbroken(&format!("{name} {}", text::time_within(of(summary), of(errors))))
+    };
+    named.map(one).join(", ")
 }
 
 fn counts(group: &Group) -> String {

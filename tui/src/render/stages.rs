@@ -26,6 +26,9 @@ use wirelap_report::SeenFrom;
 /// Width of the median at a bar's end with the space before it, in columns.
 const MEDIAN: u16 = 8;
 
+/// The same of medians with their errors between two hosts.
+const MEDIAN_WITHIN: u16 = 15;
+
 /// Draws title, the bars of the rows around the selected one, and the legend.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let (title, body, legend) = parts(area);
@@ -35,7 +38,9 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     };
     panel::rule(frame, title, what, theme);
     let name_width = (area.width / 4).clamp(10, 32);
-    let bar_width = area.width.saturating_sub(name_width + 3 + MEDIAN);
+    let has_errors = app.rows().any(|group| group.one_way_error.count > 0);
+    let median_width = if has_errors { MEDIAN_WITHIN } else { MEDIAN };
+    let bar_width = area.width.saturating_sub(name_width + 3 + median_width);
     let slowest = app.rows().map(|group| group.one_way.p50).max().unwrap_or_default();
     let shown = window(app.rows().len(), app.position(), usize::from(body.height));
     let rows: Vec<Line<'_>> = app
@@ -57,7 +62,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
                 spans.extend(bar(&group.segments, length, theme));
                 spans.push(Span::raw(" ".repeat(usize::from(bar_width - length))));
             }
-            spans.push(Span::raw(median(group)));
+            spans.push(Span::raw(median(group, usize::from(median_width))));
             Line::from(spans)
         })
         .collect();
@@ -86,13 +91,14 @@ fn why_no_bar(group: &Group) -> Option<String> {
     Some(format!("{}: {}", view.in_words(), view.why_no_latency()?))
 }
 
-fn median(group: &Group) -> String {
-    let median = if group.one_way.count == 0 || group.one_way.p50 == Nanos(0) {
+fn median(group: &Group, width: usize) -> String {
+    let (median, error) = (group.one_way.p50, group.one_way_error.p50);
+    let median = if group.one_way.count == 0 || (median == Nanos(0) && error == Nanos(0)) {
         text::NONE.into()
     } else {
-        text::time(group.one_way.p50)
+        text::time_within(median, error)
     };
-    text::right(&median, usize::from(MEDIAN))
+    text::right(&median, width)
 }
 
 /// A bar of `length` cells, one span for each segment.

@@ -47,7 +47,7 @@ prop_compose! {
         leg: u8, kind in prop::sample::select(&Segment::ALL[..]), p50 in nanos(), p99 in nanos(),
         share in float(), count in count(),
     ) -> SegmentStat {
-        SegmentStat { leg, segment: kind, p50, p99, share, count }
+        SegmentStat { leg, segment: kind, p50, p99, share, count, error: p50 }
     }
 }
 
@@ -201,7 +201,7 @@ prop_compose! {
 prop_compose! {
     fn worst()(one_way in nanos(), legs in prop::collection::vec(leg(), 1..=4)) -> WorstMessage {
         let delivery = Delivery {
-            message: MessageId(one_way.0), group: GroupId(0), stamp: None, payload_len: 64, topic: None,
+            message: MessageId(one_way.0), group: GroupId(0), stamp: None, payload_len: 64, topic: None, clock_error: Nanos(0),
             legs: legs.into_iter().collect(), off_cpu: [].into_iter().collect(),
         };
         WorstMessage { delivery, one_way }
@@ -262,7 +262,7 @@ prop_compose! {
         endpoint in prop::option::of(any::<std::net::SocketAddr>()), counts in prop::array::uniform6(count()),
         rates in prop::array::uniform4(float()),
     )(
-        one_way in summary(), sched_gap in summary(), overhead in overhead(), coverage in float(),
+        one_way in summary(), one_way_error in summary(), sched_gap in summary(), overhead in overhead(), coverage in float(),
         segments in prop::collection::vec(segment(), 0..30),
         processes in prop::collection::vec(process(), 0..4),
         history in prop::collection::vec(point(), 0..130),
@@ -280,7 +280,7 @@ prop_compose! {
             rate_sums: RateSums::default(),
             rate_active: Rate { msg_per_s: msg, payload_bit_per_s: bit, error: 0.0 },
             rate_now: Rate { msg_per_s: msg_now, payload_bit_per_s: bit_now, error: bit },
-            payload_bytes: counts[0], one_way, sched_gap, segments, overhead, processes, history,
+            payload_bytes: counts[0], one_way, one_way_error, sched_gap, segments, overhead, processes, history,
             coverage, notes, why,
             uncertain: UncertainCounts {
                 without_send: retained, to_unseen_readers: delivered, read_twice: uncovered, cut_short: sent, superseded: 0,
@@ -305,7 +305,8 @@ prop_compose! {
         muted in prop::sample::select(&[MutedExtent::None, MutedExtent::Part, MutedExtent::Whole][..]),
     ) -> BreakdownRow {
         let [sent, delivered, payload_bytes] = counts;
-        BreakdownRow { names, sent, delivered, matched: delivered, payload_bytes, one_way, muted }
+        let clock_error = one_way.p50;
+        BreakdownRow { names, sent, delivered, matched: delivered, payload_bytes, one_way, clock_error, muted }
     }
 }
 

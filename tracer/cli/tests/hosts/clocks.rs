@@ -30,6 +30,7 @@ fn a_clock_that_is_ahead_or_runs_fast_is_found_out() {
         assert!(drift <= found["drift_within_ppm"].as_f64().unwrap(), "{found}");
         // Both ends of the one-way time are on the first host.
         assert_eq!(worst(&report), worst(&even));
+        assert!(report["results"][0]["latency"]["clock_error_ns"].is_null());
         let messages = &report["results"][0]["messages"];
         assert_eq!(messages["matched"], 160);
         for leg in [1, 2] {
@@ -39,11 +40,43 @@ fn a_clock_that_is_ahead_or_runs_fast_is_found_out() {
             let slack = 2.0 * within as f64 / 1e6 + 0.06;
             assert!((wire - expected).abs() < slack, "{leg}: {wire} {expected}");
             assert!((4.9..5.6).contains(&wire), "{wire}");
+            // What holds in any case is shown with it.
+            let shown = error_of(&report, leg, "wire").unwrap();
+            assert!((0.0..0.1).contains(&(shown - number(&found["at_most_ns"]) as f64 / 1e6)));
+            assert!((wire - expected).abs() <= shown, "{leg}: {wire} {expected} {shown}");
         }
         let text = notes(&report);
         assert!(text.contains("Two hosts: the clock of"), "{text}");
         assert!(text.contains("packets do not show which is the case"), "{text}");
     }
+}
+
+/// Milliseconds of the error of a segment's times.
+fn error_of(report: &Value, leg: u64, name: &str) -> Option<f64> {
+    let mut rows = report["results"][0]["segments"].as_array().unwrap().iter();
+    let found = rows.find(|row| row["leg"] == leg && row["segment"] == name)?;
+    Some(found["clock_error_ns"].as_f64()? / 1e6)
+}
+
+#[test]
+fn a_time_from_one_host_to_another_has_the_error_of_their_clocks() {
+    let bench = Bench::new();
+    let [client, server] = datagrams();
+    let even = bench.analyze([&client, &server]);
+    let ahead = bench.analyze([&client, &shifted(server, 1_000_700_000, 0)]);
+    let [even, ahead] = [even, ahead].map(|report| report["results"][0].clone());
+    let error = &ahead["latency"]["clock_error_ns"];
+    assert_eq!(error["count"], ahead["messages"]["matched"]);
+    for name in ["p50", "p99", "max"] {
+        let [time, expected] =
+            [&ahead, &even].map(|all| number(&all["latency"]["one_way_ns"][name]));
+        assert!(
+            (time - expected).abs() <= number(&error[name]),
+            "{name}: {time} {expected} {error}"
+        );
+    }
+    let reasons = ahead["trust"]["reasons"].as_array().unwrap();
+    assert!(reasons.iter().any(|reason| reason["kind"] == "clocks"), "{reasons:?}");
 }
 
 #[test]

@@ -30,6 +30,13 @@ fn three_hosts_are_joined_over_the_one_in_the_middle() {
                 let slack = 2.0 * within as f64 / 1e6 + 0.06;
                 assert!((wire - expected).abs() < slack, "{order:?} {leg}: {wire} {expected}");
             }
+            // From the publisher to the subscriber, by way of the broker: the errors of both ways.
+            let error = number(&result["latency"]["clock_error_ns"]["p50"]);
+            let [time, expected] =
+                [result, expected].map(|of| number(&of["latency"]["one_way_ns"]["p50"]));
+            assert!((time - expected).abs() <= error, "{order:?}: {time} {expected} {error}");
+            let most = hosts.iter().map(|host| number(&host["at_most_ns"])).max().unwrap();
+            assert!(error > most - most / 100, "{order:?}: {error} {hosts:?}");
             let text = notes(&report);
             assert!(text.contains("Three hosts: the clock of"), "{text}");
         }

@@ -181,7 +181,8 @@ impl Accounts {
             client: self.clients.of(flow),
             group: read_in,
         };
-        breakdown.delivered((self.rows.root(group), topic), &end, payload_len, None);
+        let of = (self.rows.root(group), topic);
+        breakdown.delivered(of, &end, payload_len, None, Nanos(0));
     }
 
     /// Counts what was left of a message that is given up. `all`: the pauses of the observation, in one of which it may have begun, or which

@@ -177,9 +177,10 @@ mod tests {
     use super::*;
     use wirelap_events::{
         AckRoundTrip, ByteRange, Comm, Cpu, Credit, DropCause, EarlierBytes, FanOut, FlowId,
-        FlowKey, Heard, Holder, Hop, LegLosses, LegPath, LinkQueue, MAX_HOPS, MessageRequest,
-        MissingBytes, NetNs, OffCpuReason, Offset, Pid, ReaderArrival, Receipt, Recovery, Release,
-        RequestLimits, SendPermission, SenderSocket, SleepCall, Tid, Transport, TxState,
+        FlowKey, Heard, Holder, Hop, LegHosts, LegLosses, LegPath, LinkQueue, MAX_HOPS,
+        MessageRequest, MissingBytes, NetNs, OffCpuReason, Offset, Pid, ReaderArrival, Receipt,
+        Recovery, Release, RequestLimits, SendPermission, SenderSocket, SleepCall, Tid, Transport,
+        TxState,
     };
     use wirelap_flow::Node;
 
@@ -253,6 +254,7 @@ mod tests {
     fn largest_path(queue: LinkQueue) -> LegPath {
         let ever = Nanos(u64::MAX);
         LegPath {
+            hosts: LegHosts { from: 255, to: 255, error: Nanos(u64::MAX) },
             distance: ever,
             round_trip: Some(AckRoundTrip { time: ever, least: ever, is_without_queue: true }),
             qdisc_queue: Some(queue),

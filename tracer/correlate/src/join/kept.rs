@@ -5,7 +5,8 @@
 
 use super::compact::{CompactLeg, SeenStages};
 use wirelap_events::{
-    Circumstances, FlowKey, FlowRange, Heard, Leg, LegPath, Nanos, Stage, StageTimes, TaskId,
+    Circumstances, FlowKey, FlowRange, Heard, Leg, LegHosts, LegPath, Nanos, Stage, StageTimes,
+    TaskId,
 };
 use wirelap_flow::{FlowEnds, PacketTimes, begin_and_end};
 
@@ -34,13 +35,15 @@ pub struct PacketLeg {
     /// Times of the stages that were seen; there may be fewer.
     times: [Nanos; STAGES],
     heard: Option<Heard>,
+    hosts: LegHosts,
     start_up: bool,
 }
 
 impl PacketLeg {
     /// The packets of a leg of a flow; `None` if more than packets is known of it.
     fn of(leg: &Leg, ends: &FlowEnds, range: FlowRange) -> Option<PacketLeg> {
-        let (heard, start_up) = (leg.circumstances.path.heard, leg.circumstances.start_up);
+        let LegPath { heard, hosts, .. } = leg.circumstances.path;
+        let start_up = leg.circumstances.start_up;
         let is_bare = leg.from.is_none()
             && leg.to.is_none()
             && leg.sender.is_none()
@@ -49,15 +52,15 @@ impl PacketLeg {
             && leg.before.is_empty()
             && leg.flow_range == range
             && leg.flow == ends.flow
-            && leg.circumstances == of_packets(heard, start_up);
+            && leg.circumstances == of_packets(heard, hosts, start_up);
         if !is_bare || leg.times.seen().nth(STAGES).is_some() {
             return None;
         }
-        Some(PacketLeg::new(&leg.times, heard, start_up))
+        Some(PacketLeg::new(&leg.times, heard, hosts, start_up))
     }
 
     /// A leg that packets alone tell of, and that begins and ends with them.
-    pub fn alone(seen: PacketTimes, start_up: bool) -> PacketLeg {
+    pub fn alone(seen: PacketTimes, hosts: LegHosts, start_up: bool) -> PacketLeg {
         let mut times = StageTimes::default();
         for (stage, at) in [(Stage::Xmit, seen.xmit), (Stage::Rx, seen.rx)] {
             if let Some(at) = at {
@@ -65,13 +68,13 @@ impl PacketLeg {
             }
         }
         begin_and_end(&mut times, seen.began);
-        PacketLeg::new(&times, seen.heard, start_up)
+        PacketLeg::new(&times, seen.heard, hosts, start_up)
     }
 
-    fn new(seen: &StageTimes, heard: Option<Heard>, start_up: bool) -> PacketLeg {
+    fn new(seen: &StageTimes, heard: Option<Heard>, hosts: LegHosts, start_up: bool) -> PacketLeg {
         let mut times = [Nanos(0); STAGES];
         times.iter_mut().zip(seen.seen()).for_each(|(place, (_, at))| *place = at);
-        PacketLeg { stages: SeenStages::of(seen), times, heard, start_up }
+        PacketLeg { stages: SeenStages::of(seen), times, heard, hosts, start_up }
     }
 
     fn seen(&self) -> impl Iterator<Item = (Stage, Nanos)> + '_ {
@@ -91,13 +94,13 @@ impl PacketLeg {
         place.chain.clear();
         place.before.clear();
         place.flow_range = range;
-        place.circumstances = of_packets(self.heard, self.start_up);
+        place.circumstances = of_packets(self.heard, self.hosts, self.start_up);
     }
 }
 
 /// The circumstances that packets alone tell of.
-fn of_packets(heard: Option<Heard>, start_up: bool) -> Circumstances {
-    let path = LegPath { heard, ..LegPath::default() };
+fn of_packets(heard: Option<Heard>, hosts: LegHosts, start_up: bool) -> Circumstances {
+    let path = LegPath { heard, hosts, ..LegPath::default() };
     Circumstances { path, start_up, ..Circumstances::default() }
 }
 
@@ -221,10 +224,11 @@ mod tests {
         times.set(Stage::Rx, Nanos(6));
         times.set(Stage::Read, Nanos(6));
         let (heard, start_up) = (Some(Heard { at: Nanos(9), delayed: true }), true);
+        let hosts = LegHosts { from: 1, to: 2, error: Nanos(3) };
         Leg {
             times,
             flow_range: range(),
-            circumstances: of_packets(heard, start_up),
+            circumstances: of_packets(heard, hosts, start_up),
             ..nothing(ends().flow)
         }
     }

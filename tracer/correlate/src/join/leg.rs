@@ -25,7 +25,7 @@ pub fn build(
     leg.before.extend_from_slice(path.sending);
     leg.flow_range = FlowRange::default();
     leg.circumstances = path.circumstances;
-    let dropped = drop_backwards(&mut leg.times);
+    let dropped = drop_backwards(&mut leg.times, path.circumstances.path.hosts.slack());
     let dropped = dropped.saturating_add(add_wakeup(&mut leg, path.reading));
     (leg, dropped)
 }
@@ -86,18 +86,21 @@ fn add_wakeup(leg: &mut Leg, chain: &[Hop]) -> u64 {
 }
 
 /// Leaves out stages that lie after the read or before an earlier stage: clocks of two CPUs, or a mark
-/// of another copy. Send and read, which come from the calls themselves, decide over what is between.
-fn drop_backwards(times: &mut StageTimes) -> u64 {
+/// of another copy. Send and read, which come from the calls themselves, decide over what is between. At the receiver, time may be
+/// `slack` behind that at the sender.
+fn drop_backwards(times: &mut StageTimes, slack: Nanos) -> u64 {
     let mut dropped = 0;
-    let latest = times.get(Stage::Read).unwrap_or(Nanos(u64::MAX));
-    let mut previous = Nanos(0);
+    let read = times.get(Stage::Read).unwrap_or(Nanos(u64::MAX));
+    let (mut earliest, mut is_at_sender) = (Nanos(0), true);
     let all = *times;
     for (stage, at) in all.seen() {
-        if at < previous || at > latest {
+        let latest = if stage < Stage::Rx { read + slack } else { read };
+        let least = if is_at_sender && stage >= Stage::Rx { earliest - slack } else { earliest };
+        if at < least || at > latest {
             times.clear(stage);
             dropped.grow(1);
         } else {
-            previous = at;
+            (earliest, is_at_sender) = (at, stage < Stage::Rx);
         }
     }
     dropped
@@ -117,8 +120,9 @@ pub fn cut_each(legs: &mut [Leg]) -> bool {
 /// forwards a long message in parts begins before it has read the end. Returns whether any are left.
 fn cut_after(leg: &mut Leg, limit: Nanos) -> bool {
     let all = leg.times;
+    let slack = leg.circumstances.path.hosts.slack();
     for (stage, at) in all.seen() {
-        if at > limit {
+        if at > if stage < Stage::Rx { limit + slack } else { limit } {
             leg.times.clear(stage);
             if matches!(stage, Stage::Wakeup | Stage::Running) {
                 leg.times.clear(Stage::Wakeup);
@@ -186,6 +190,26 @@ mod tests {
         assert_eq!(dropped, 2);
         assert!(leg.times.is_monotonic());
         assert_eq!(leg.segments().sum(), Nanos(90));
+    }
+
+    #[test]
+    fn between_two_clocks_a_message_may_come_in_before_it_leaves() {
+        let hop = hop(60, 90);
+        let mut wrong = Path { xmit: Some(Nanos(55)), rx: Some(Nanos(45)), ..path(&hop) };
+        assert_eq!(leg(&wrong).1, 2, "no clock of one host runs backwards");
+        let hosts = &mut wrong.circumstances.path.hosts;
+        (hosts.from, hosts.to, hosts.error) = (1, 2, Nanos(9));
+        assert_eq!(leg(&wrong).1, 1, "further than their error");
+        wrong.circumstances.path.hosts.error = Nanos(12);
+        let (mut leg, dropped) = leg(&wrong);
+        assert_eq!((dropped, leg.times.get(Stage::Rx)), (0, Some(Nanos(45))));
+        assert_eq!(leg.crossing(), Some((Segment::Wire, [Nanos(0), Nanos(2)])));
+        assert_eq!(leg.segments().get(Segment::Wire), Some(Nanos(0)));
+        assert!(cut_after(&mut leg, Nanos(50)));
+        assert_eq!(
+            leg.times.seen().map(|(stage, _)| stage).collect::<Vec<_>>(),
+            [Stage::Send, Stage::Xmit, Stage::Rx, Stage::Ready]
+        );
     }
 
     #[test]

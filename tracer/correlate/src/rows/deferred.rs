@@ -84,6 +84,7 @@ pub fn nothing() -> Delivery {
         stamp: None,
         payload_len: 0,
         topic: None,
+        clock_error: Nanos(0),
         legs: ArrayVec::<Leg, MAX_LEGS>::new(),
         off_cpu: ArrayVec::new(),
     }

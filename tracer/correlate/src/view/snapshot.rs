@@ -77,6 +77,9 @@ pub struct Group {
     pub payload_bytes: u64,
     /// One-way latency on the wire, send → read, all legs and dwell.
     pub one_way: Summary,
+    /// The largest error of each figure of `one_way`, because messages are sent and read on two hosts; the count is that of such
+    /// messages.
+    pub one_way_error: Summary,
     /// The scheduling gap (wakeup + run queue, all legs).
     pub sched_gap: Summary,
     /// Segments of the one-way latency, in the order of a message's life.

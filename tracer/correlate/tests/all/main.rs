@@ -22,6 +22,7 @@ mod forged;
 mod fragments;
 mod given;
 mod given_up;
+mod hosts;
 mod joined;
 mod kafka;
 mod kept_back;

@@ -85,9 +85,32 @@ pub struct LegLosses {
     pub dropped: Option<DropCause>,
 }
 
+/// The hosts at the ends of a leg, where events of several hosts are put together, and the error of times between them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LegHosts {
+    /// The number of the host that the leg leaves, from 1 on; 0 if all events are of one host, or none shows it.
+    pub from: u8,
+    /// The number of the host that the leg comes to.
+    pub to: u8,
+    /// The largest error of a time from one to the other: 0 on one host, [`LegHosts::UNKNOWN`] if it is not known.
+    pub error: Nanos,
+}
+
+impl LegHosts {
+    /// The error of times of which nothing can be said.
+    pub const UNKNOWN: Nanos = Nanos(u64::MAX);
+
+    /// By how much a time at the receiver may lie before one at the sender.
+    pub fn slack(&self) -> Nanos {
+        if self.error == LegHosts::UNKNOWN { Nanos(0) } else { self.error }
+    }
+}
+
 /// The network between the ends of a leg.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LegPath {
+    /// The hosts at its ends.
+    pub hosts: LegHosts,
     /// The shortest time in which bytes of the leg's flow came from one end to the other until then; 0 if that was not seen.
     pub distance: Nanos,
     /// Round trip of the connection when the last byte was sent; `None` if none was seen.

@@ -102,7 +102,8 @@ impl Clone for Leg {
 }
 
 impl Leg {
-    /// The leg's segments. They telescope: their sum is last stage − first stage to the nanosecond.
+    /// The leg's segments. They telescope: their sum is last stage − first stage to the nanosecond. Between two hosts, the leg may come to
+    /// the receiver before it leaves, as far as their clocks tell; then the segment in between is 0, and the sum as much larger.
     ///
     /// A stage that was not seen merges its two segments into the one that ends at the next seen
     /// stage. With a wake chain, wakeup → running is split into the run-queue waits of all its
@@ -123,6 +124,23 @@ impl Leg {
             }
             previous = Some((stage, at));
         }
+    }
+
+    /// The segment in which the leg goes from one host to another whose clocks may differ, and the least and the most time that it can have
+    /// taken; `None` on one host.
+    pub fn crossing(&self) -> Option<(Segment, [Nanos; 2])> {
+        let error = self.circumstances.path.hosts.error;
+        if error == Nanos(0) {
+            return None;
+        }
+        let (before, from) =
+            self.times.seen().take_while(|&(stage, _)| stage < Stage::Rx).last()?;
+        let (after, to) = self.times.seen().find(|&(stage, _)| stage >= Stage::Rx)?;
+        let mut segment = None;
+        self.between((before, from), (after, to.max(from)), &mut |span: SegmentSpan<'_>| {
+            segment = segment.or(Some(span.segment));
+        });
+        Some((segment?, to.range_since(from, error)))
     }
 
     fn between<'a>(

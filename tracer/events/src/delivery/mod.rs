@@ -13,7 +13,7 @@ mod off_cpu;
 mod sample_status;
 
 pub use circumstances::{
-    AckRoundTrip, Circumstances, Credit, EarlierBytes, FanOut, Heard, LegLosses, LegPath,
+    AckRoundTrip, Circumstances, Credit, EarlierBytes, FanOut, Heard, LegHosts, LegLosses, LegPath,
     LinkQueue, MessageRequest, MissingBytes, ReaderArrival, SendPermission, SenderSocket,
 };
 pub use leg::{Hop, Leg, MAX_HOPS, SegmentSpan};
@@ -53,6 +53,9 @@ pub struct Delivery {
     pub payload_len: u64,
     /// The message's topic, if the names of topics are kept.
     pub topic: Option<TopicId>,
+    /// The largest error of [`Delivery::one_way`]: 0 if the message was sent and read on one host, [`LegHosts::UNKNOWN`] if it is not
+    /// known.
+    pub clock_error: Nanos,
     /// The message's legs in order; at least one.
     pub legs: ArrayVec<Leg, MAX_LEGS>,
     /// The off-CPU times of each leg, in the same order; empty if no thread is known.
@@ -66,9 +69,10 @@ impl Clone for Delivery {
 
     /// The room is used again. A delivery has room for as many legs as there can be, and only those that there are are copied.
     fn clone_from(&mut self, source: &Delivery) {
-        let Delivery { message, group, stamp, payload_len, topic, ref legs, ref off_cpu } = *source;
+        let Delivery { message, group, stamp, payload_len, topic, clock_error, .. } = *source;
+        let Delivery { legs, off_cpu, .. } = source;
         (self.message, self.group, self.stamp) = (message, group, stamp);
-        (self.payload_len, self.topic) = (payload_len, topic);
+        (self.payload_len, self.topic, self.clock_error) = (payload_len, topic, clock_error);
         self.legs.clone_from(legs);
         self.off_cpu.clone_from(off_cpu);
     }
@@ -82,9 +86,24 @@ impl Delivery {
 
     /// The one-way latency: from `send` of the first leg to `read` of the last. It begins with `publish` if the sender's library is
     /// known to have kept the message. If sends are not observed (UDP on some kernels, a sender on another host), it begins with the
-    /// first stage that was seen. `None` if `read` was not seen, or time ran backwards.
+    /// first stage that was seen. `None` if `read` was not seen, or time ran backwards by more than [`Delivery::clock_error`]: by less, it
+    /// is 0.
     pub fn one_way(&self) -> Option<Nanos> {
-        self.legs.last()?.times.get(Stage::Read)?.since(self.begins()?)
+        let (begins, read) = self.begin_and_read()?;
+        if self.clock_error == LegHosts::UNKNOWN {
+            return None;
+        }
+        read.since(begins).or((begins <= read + self.clock_error).then_some(Nanos(0)))
+    }
+
+    /// The least and the most that [`Delivery::one_way`] can be.
+    pub fn one_way_range(&self) -> Option<[Nanos; 2]> {
+        let (begins, read) = self.begin_and_read()?;
+        Some(read.range_since(begins, self.clock_error))
+    }
+
+    fn begin_and_read(&self) -> Option<(Nanos, Nanos)> {
+        Some((self.begins()?, self.legs.last()?.times.get(Stage::Read)?))
     }
 
     /// The moment that [`Delivery::one_way`] begins at.

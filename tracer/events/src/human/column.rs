@@ -11,6 +11,32 @@ pub fn time(time: Nanos) -> String {
     }
 }
 
+/// A time with the largest error that it has because it begins and ends on two hosts, in at most fourteen columns: `1.80 ms ± 0.05`, in
+/// the unit of the time. `≤ 90.1 µs`, the most that it can be, if it can be none at all.
+pub fn time_within(time: Nanos, error: Nanos) -> String {
+    if error == Nanos(0) {
+        return self::time(time);
+    }
+    let is_below = time <= error;
+    let shown = if is_below { time + error } else { time };
+    let (unit, scale) = match shown.0 {
+        0..1_000 => ("ns", 1.0),
+        1_000..999_500 => ("µs", 1e3),
+        999_500..999_500_000 => ("ms", 1e6),
+        _ => ("s", 1e9),
+    };
+    let value = shown.0 as f64 / scale;
+    let digits = if shown.0 < 1_000 { 0 } else { three_digits(value) };
+    let step = [1.0, 10.0, 100.0][digits.min(2)];
+    // A limit is never shown too narrow.
+    let up = |value: f64| (value * step - 1e-6).ceil() / step;
+    if is_below {
+        format!("≤ {:.digits$} {unit}", up(value))
+    } else {
+        format!("{value:.digits$} {unit} ± {:.digits$}", up(error.0 as f64 / scale))
+    }
+}
+
 /// A count or a rate: `850`, `0.25`, `12.3 k`, `1.25 M`.
 pub fn number(value: f64) -> String {
     match value {
@@ -78,6 +104,23 @@ mod tests {
             "22.0 ms", "3.50 s",
         ];
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_time_between_hosts_has_its_error() {
+        let shown = |ns, error| time_within(Nanos(ns), Nanos(error));
+        assert_eq!(shown(1_800_000, 50_000), "1.80 ms ± 0.05");
+        assert_eq!(shown(1_800_000, 50_001), "1.80 ms ± 0.06");
+        assert_eq!(shown(1_800_000, 7), "1.80 ms ± 0.01");
+        assert_eq!(shown(12_345_678, 4_000_000), "12.3 ms ± 4.0");
+        assert_eq!(shown(950, 20), "950 ns ± 20");
+        assert_eq!(shown(40_000, 50_010), "≤ 90.1 µs");
+        assert_eq!(shown(0, 40_000), "≤ 40.0 µs");
+        assert_eq!(shown(3, 4), "≤ 7 ns");
+        assert_eq!(shown(13_300, 0), "13.3 µs");
+        for ns in [1, 999, 9_994, 99_960, 999_499, 999_500, 99_999_999, 3_500_000_000] {
+            assert!(shown(ns, ns).chars().count() <= 14, "{}", shown(ns, ns));
+        }
     }
 
     #[test]

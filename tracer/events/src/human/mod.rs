@@ -110,6 +110,14 @@ pub fn time_pair_ns(pair: Option<(u64, u64)>) -> String {
     }
 }
 
+/// A time in nanoseconds, if there is one, with its error, as [`column::time_within`] has it; without one, as [`time_ns`].
+pub fn time_within_ns(ns: Option<u64>, error: u64) -> String {
+    match ns.filter(|_| error > 0) {
+        Some(ns) => column::time_within(Nanos(ns), Nanos(error)),
+        None => time_ns(ns),
+    }
+}
+
 /// A moment, counted from the beginning of an observation: `14.0 s`.
 pub fn moment(since_begin: Nanos) -> String {
     format!("{:.1} s", since_begin.as_secs_f64())

@@ -153,6 +153,7 @@ fn latency(pacing: TrialPacing, all: &[&Repetition]) -> Latency {
         merged(all, |one| one.intended_to_deliver_ns, |of| of.intended_to_deliver_ns.as_ref());
     Latency {
         one_way_ns,
+        clock_error_ns: None,
         rtt_half_ns: round_trip::pooled(all),
         request_one_way_ns: some(requests).filter(|_| pacing == TrialPacing::PingPong),
         reply_one_way_ns: some(replies),

@@ -52,6 +52,8 @@ pub struct RowFigures {
     pub payload_bytes: u64,
     /// One-way delays of what was followed.
     pub one_way: BoundedBins,
+    /// The largest error of such a delay, because it begins and ends on two hosts.
+    pub clock_error: Nanos,
     /// The rows of the comparison that its messages are of.
     pub parents: Parents,
 }
@@ -70,6 +72,7 @@ impl RowFigures {
         self.matched.grow(other.matched);
         self.payload_bytes.grow(other.payload_bytes);
         self.one_way.merge(&other.one_way);
+        self.clock_error = self.clock_error.max(other.clock_error);
         self.parents.add_all(&other.parents);
     }
 }
@@ -135,6 +138,7 @@ impl BreakdownTable {
         end: &MessageEnd,
         payload: u64,
         one_way: Option<Nanos>,
+        clock_error: Nanos,
     ) {
         let row = self.row(group, topic, end);
         row.delivered.grow(1);
@@ -142,6 +146,7 @@ impl BreakdownTable {
         if let Some(one_way) = one_way {
             row.matched.grow(1);
             row.one_way.add(one_way);
+            row.clock_error = row.clock_error.max(clock_error);
         }
     }
 
@@ -231,8 +236,8 @@ mod tests {
         let topic = Some(TopicId(9));
         let named = MessageEnd { client: Some(TopicId(5)), ..end(2) };
         table.sent(GroupId(0), topic, &named);
-        table.delivered((GroupId(0), topic), &end(4), 10, Some(Nanos(100)));
-        table.delivered((GroupId(0), topic), &end(6), 10, None);
+        table.delivered((GroupId(0), topic), &end(4), 10, Some(Nanos(100)), Nanos(0));
+        table.delivered((GroupId(0), topic), &end(6), 10, None, Nanos(0));
         let row = |key: [u64; 2]| &table.rows[&[key[0], key[1], 0, 0]];
         assert_eq!((row([5, 9]).sent, row([5, 9]).delivered), (1, 0));
         let unnamed = row([UNKNOWN, 9]);
@@ -247,7 +252,7 @@ mod tests {
         let of = |group| MessageEnd { group, ..end(2) };
         table.sent(GroupId(0), None, &of(ReaderGroup::None));
         for group in [ReaderGroup::Named(TopicId(3)), ReaderGroup::None, ReaderGroup::Unknown] {
-            table.delivered((GroupId(0), None), &of(group), 1, None);
+            table.delivered((GroupId(0), None), &of(group), 1, None, Nanos(0));
         }
         let counts =
             |key| (table.rows[&[key, 0, 0, 0]].sent, table.rows[&[key, 0, 0, 0]].delivered);
@@ -260,7 +265,7 @@ mod tests {
         table.limit = 64;
         for n in 0..10_000u32 {
             table.sent(GroupId(0), Some(TopicId(n)), &end(2));
-            table.delivered((GroupId(0), Some(TopicId(0))), &end(3), 1, Some(Nanos(5)));
+            table.delivered((GroupId(0), Some(TopicId(0))), &end(3), 1, Some(Nanos(5)), Nanos(0));
         }
         assert!(table.rows.len() <= 64 && table.evicted > 9_000);
         assert_eq!(table.rows[&[0, 0, 0, 0]].delivered, 10_000);
@@ -273,7 +278,13 @@ mod tests {
     fn any_number_of_topics_takes_64_mib_at_most() {
         let mut table = BreakdownTable::new(&[Dimension::Topic]).unwrap();
         for n in 0..300_000_u32 {
-            table.delivered((GroupId(0), Some(TopicId(n % 100_000))), &end(2), 1, Some(Nanos(5)));
+            table.delivered(
+                (GroupId(0), Some(TopicId(n % 100_000))),
+                &end(2),
+                1,
+                Some(Nanos(5)),
+                Nanos(0),
+            );
         }
         assert!(table.rows.len() <= MAX_ROWS && table.evicted > 0);
         let entry = size_of::<(DimensionNumbers, RowFigures)>() + 1;

@@ -53,6 +53,8 @@ pub struct BreakdownRow {
     pub payload_bytes: u64,
     /// The one-way latency of what was read.
     pub one_way: Summary,
+    /// The largest error of such a latency, because it begins and ends on two hosts; 0 on one.
+    pub clock_error: Nanos,
     /// The part of the row that the user has muted.
     pub muted: MutedExtent,
 }

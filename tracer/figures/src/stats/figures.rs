@@ -72,6 +72,8 @@ pub struct SegmentStat {
     pub share: f64,
     /// Messages that had it.
     pub count: u64,
+    /// The largest error of its times: above 0 where it lies between two hosts.
+    pub error: Nanos,
 }
 
 /// One second of a group's history.

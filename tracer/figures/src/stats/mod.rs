@@ -1,5 +1,6 @@
 //! Distributions, rates and the last seconds.
 
+mod crossings;
 mod distribution;
 mod figures;
 mod history;
@@ -10,6 +11,7 @@ mod ring;
 mod row;
 mod sampled;
 mod seconds;
+mod time_range;
 mod uncertain;
 mod windows;
 

@@ -1,12 +1,14 @@
 //! The statistics of one row.
 
+use super::crossings::{Crossings, SEGMENT_DIGITS, SegmentTimes};
 use super::distribution::Distribution;
 use super::figures::{HistoryPoint, Rate, SegmentStat, Summary};
 use super::history::DeliveryRates;
 use super::pauses::Pauses;
 use super::sampled::{RateSums, SampledRate};
 use super::seconds::TracedSeconds;
-use wirelap_events::{Delivery, MAX_LEGS, Nanos, Saturate, Segment, Stage, Total};
+use super::time_range::{TimeRange, merge_ranges};
+use wirelap_events::{Delivery, Leg, MAX_LEGS, Nanos, Saturate, Segment, Stage, Total};
 
 /// Everything that is computed from a row's deliveries.
 #[derive(Debug)]
@@ -17,8 +19,11 @@ pub struct RowStats {
     pub sched_gap: Distribution,
     /// Bytes of payload.
     pub payload: Distribution,
-    /// By leg and segment; made when first used.
-    segments: [[Option<Box<Distribution>>; Segment::ALL.len()]; MAX_LEGS],
+    /// The limits of `one_way`, if some messages were sent on one host and read on another.
+    one_way_range: Option<Box<TimeRange>>,
+    segments: SegmentTimes,
+    /// The limits of the segments in which legs go from one host to another.
+    crossings: Crossings,
     /// The last whole seconds.
     pub history: DeliveryRates,
     first: Option<Nanos>,
@@ -36,7 +41,9 @@ impl Default for RowStats {
             one_way: Distribution::new(3),
             sched_gap: Distribution::new(3),
             payload: Distribution::new(3),
+            one_way_range: None,
             segments: std::array::from_fn(|_| std::array::from_fn(|_| None)),
+            crossings: Crossings::default(),
             history: DeliveryRates::default(),
             first: None,
             first_read: None,
@@ -50,7 +57,12 @@ impl Default for RowStats {
 
 impl RowStats {
     /// Adds what another row has, which has turned out to be the same. The last seconds are those of the one that has more.
-    pub fn merge(&mut self, other: RowStats) {
+    pub fn merge(&mut self, mut other: RowStats) {
+        merge_ranges(
+            (&mut self.one_way_range, &self.one_way),
+            (other.one_way_range.take(), &other.one_way),
+        );
+        self.crossings.merge(&self.segments, &other.crossings, &other.segments);
         self.one_way.merge(&other.one_way);
         self.sched_gap.merge(&other.sched_gap);
         self.payload.merge(&other.payload);
@@ -95,12 +107,17 @@ impl RowStats {
 
     /// A message was matched from first send to last read.
     pub fn matched(&mut self, delivery: &Delivery, one_way: Nanos) {
+        self.note_limits(delivery, one_way);
         self.one_way.add(one_way.0);
         let mut gap: Option<Nanos> = None;
         for (leg, segments) in delivery.segments() {
+            let crossing = delivery.legs.get(leg).and_then(crossing);
+            if crossing.is_some() || !self.crossings.is_empty() {
+                self.crossings.note(leg.min(MAX_LEGS - 1), &segments, crossing, &self.segments);
+            }
             for (segment, time) in segments.iter() {
                 let slot = &mut self.segments[leg.min(MAX_LEGS - 1)][segment as usize];
-                slot.get_or_insert_with(|| Box::new(Distribution::new(2))).add(time.0);
+                slot.get_or_insert_with(|| Box::new(Distribution::new(SEGMENT_DIGITS))).add(time.0);
             }
             gap = match (gap, segments.sched_gap()) {
                 (Some(a), Some(b)) => Some(a + b),
@@ -110,6 +127,26 @@ impl RowStats {
         if let Some(gap) = gap {
             self.sched_gap.add(gap.0);
         }
+    }
+
+    /// Notes the limits of a message's latency, which is not added yet.
+    fn note_limits(&mut self, delivery: &Delivery, one_way: Nanos) {
+        let crosses = delivery.clock_error > Nanos(0);
+        if !crosses && self.one_way_range.is_none() {
+            return;
+        }
+        let range =
+            self.one_way_range.get_or_insert_with(|| Box::new(TimeRange::of(&self.one_way)));
+        match delivery.one_way_range().filter(|_| crosses) {
+            Some(limits) => range.add_crossing(limits, delivery.clock_error),
+            None => range.add(one_way),
+        }
+    }
+
+    /// The largest error of each figure of the one-way latency; all 0 on one host.
+    pub fn one_way_error(&self) -> Summary {
+        let range = self.one_way_range.as_ref();
+        range.map_or_else(Summary::default, |range| range.errors(&self.one_way.summary()))
     }
 
     /// Messages that were read in the window with this start, as is known when they are given up.
@@ -214,6 +251,7 @@ impl RowStats {
                 p99: Nanos(distribution.quantile(0.99)),
                 share: share(distribution.sum()),
                 count: distribution.count(),
+                error: self.crossings.error_of(leg, segment, distribution),
             })
             .collect();
         // The dwell lies before the leg that it counts to.
@@ -225,6 +263,12 @@ impl RowStats {
     pub fn one_way(&self) -> Summary {
         self.one_way.summary()
     }
+}
+
+/// The segment in which a leg goes from one host to another, its limits and their error; `None` on one host.
+fn crossing(leg: &Leg) -> Option<(Segment, [Nanos; 2], Nanos)> {
+    let (segment, limits) = leg.crossing()?;
+    Some((segment, limits, leg.circumstances.path.hosts.error))
 }
 
 /// Time at which a delivery was read, or else passed the last stage that was seen.

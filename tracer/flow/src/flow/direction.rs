@@ -12,7 +12,9 @@ use super::unwrap::Unwrap;
 use super::window::Window;
 use crate::config::Config;
 use crate::marks::Marks;
-use wirelap_events::{ByteRange, FlowKey, Nanos, Offset, Seq, SocketId, TcpFields, tcp_flags};
+use wirelap_events::{
+    ByteRange, FlowKey, LegHosts, Nanos, Offset, Seq, SocketId, TcpFields, tcp_flags,
+};
 use wirelap_protocols::stream::Stream;
 
 /// One direction of a conversation.
@@ -38,6 +40,8 @@ pub struct Flow {
     pub sender: Option<SocketId>,
     /// The receiving socket, once known; the last one that received, for a multicast flow.
     pub receiver: Option<SocketId>,
+    /// The hosts at its ends, as they were last looked up.
+    pub hosts: LegHosts,
     /// UDP: the datagram that is coming in fragments.
     pub pieces: Pieces,
     /// True if a send was ever seen: then a message without one is not complete.
@@ -72,6 +76,7 @@ impl Flow {
             end: None,
             sender: None,
             receiver: None,
+            hosts: LegHosts::default(),
             pieces: Pieces::default(),
             has_sends: false,
             ready_losses: 0,
@@ -97,6 +102,21 @@ impl Flow {
     /// The control messages that its sender sent, if there were any.
     pub fn known_control_mut(&mut self) -> Option<&mut FlowControl> {
         self.control.as_deref_mut()
+    }
+
+    /// The numbers of the hosts that send and receive it, as far as sockets or packets tell.
+    pub fn ends_on(&self) -> [Option<u8>; 2] {
+        let [sender, receiver] = self.packets.devices.hosts();
+        [self.sender.map(SocketId::host).or(sender), self.receiver.map(SocketId::host).or(receiver)]
+    }
+
+    /// Notes the hosts at its ends, and the error of times between them.
+    pub fn set_hosts(&mut self, hosts: LegHosts) {
+        self.hosts = hosts;
+        match &mut self.marks {
+            Marks::Tcp(marks) => marks.set_slack(hosts.slack()),
+            Marks::Udp(marks) => marks.set_slack(hosts.slack()),
+        }
     }
 
     /// Notes that all bytes before `end` were read at `at`: control messages may be among them.

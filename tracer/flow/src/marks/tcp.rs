@@ -65,6 +65,8 @@ pub struct TcpMarks {
     arrivals: Arrivals,
     /// Most links are fast enough.
     queues: Option<Box<Queues>>,
+    /// By how much times at the receiver may lie before those at the sender: the error of two hosts' clocks.
+    slack: Nanos,
 }
 
 impl TcpMarks {
@@ -90,7 +92,13 @@ impl TcpMarks {
             distance: None,
             arrivals: Arrivals::default(),
             queues: None,
+            slack: Nanos(0),
         }
+    }
+
+    /// Sets by how much times at the receiver may lie before those at the sender.
+    pub fn set_slack(&mut self, slack: Nanos) {
+        self.slack = slack;
     }
 
     /// A thread asks to send `range`. Where a later send starts, an earlier one really ended.

@@ -120,6 +120,8 @@ pub struct UdpMarks {
     /// Nobody asks about bytes before this one any more.
     floor: Offset,
     evicted: u64,
+    /// By how much times at the receiver may lie before those at the sender: the error of two hosts' clocks.
+    slack: Nanos,
 }
 
 /// Datagrams that may be under way at once between two hooks.
@@ -140,7 +142,13 @@ impl UdpMarks {
             limit,
             floor: Offset(0),
             evicted: 0,
+            slack: Nanos(0),
         }
+    }
+
+    /// Sets by how much times at the receiver may lie before those at the sender.
+    pub fn set_slack(&mut self, slack: Nanos) {
+        self.slack = slack;
     }
 
     /// The datagram with this number, while it is kept.
@@ -328,6 +336,25 @@ impl UdpMarks {
         let recent = self.datagrams.len().saturating_sub(RECENT);
         let index = self.datagrams.range(recent..).position(is_it)?;
         Some(self.first.saturating_add(recent.saturating_add(index) as u64))
+    }
+
+    /// Notes that `packet`, which leaves a host, is a datagram that came in at another one before that, as far as their clocks tell, whose
+    /// error is `slack`. Returns its number: the oldest of its length of which that can be.
+    pub fn leaves_late(&mut self, packet: &Packet<'_>, at: Nanos, slack: Nanos) -> Option<u64> {
+        let host = packet.netns.host();
+        let is_it = |datagram: &Datagram| {
+            let (hook, netns, _) = datagram.first;
+            datagram.xmit.is_none()
+                && hook == PacketHook::Rx
+                && netns.host() != host
+                && datagram.range.len() == u64::from(packet.datagram_len())
+                && at <= datagram.since + slack
+        };
+        let recent = self.datagrams.len().saturating_sub(RECENT);
+        let index = recent.saturating_add(self.datagrams.range(recent..).position(is_it)?);
+        let datagram = self.datagrams.get_mut(index)?;
+        (datagram.xmit, datagram.queued) = (Some(at), packet.queued);
+        Some(self.first.saturating_add(index as u64))
     }
 
     fn pop(&mut self) {

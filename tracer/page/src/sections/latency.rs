@@ -9,7 +9,7 @@ use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
 use crate::write::{percentile, tick_time, time};
 use maud::{Markup, html};
-use wirelap_events::human::exact;
+use wirelap_events::human::{self, exact};
 
 /// The shares in the table of figures.
 const SHARES: [f64; 9] = [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999, 1.0];
@@ -54,8 +54,25 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
             "One-way latency: from the send of a message's first byte to the return of the receive call that took its last "
             "byte. " (origin(&curves))
         }
+        @for curve in &curves {
+            @if let Some(errors) = errors(curve.subject) { p { (errors) } }
+        }
         div class="figures" { (by_percentile(&curves)) (cumulative(&curves)) }
     })
+}
+
+/// The error of a result's figures, whose messages go from one host to another; `None` on one host.
+fn errors(subject: &Subject<'_>) -> Option<String> {
+    let latency = &subject.result.latency;
+    let (times, errors) = (latency.one_way_ns, latency.clock_error_ns?);
+    let shown = |time, error| human::time_within_ns(Some(time), error);
+    Some(format!(
+        "{}: messages are sent on one host and read on another, and the error of their clocks is not in the curves: the median is {}, the \
+         99th percentile {}.",
+        subject.name,
+        shown(times.p50, errors.p50),
+        shown(times.p99, errors.p99),
+    ))
 }
 
 /// The data that the curves are made from.

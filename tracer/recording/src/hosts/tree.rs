@@ -50,6 +50,16 @@ impl ClockChain {
         self.steps.iter().fold(at, |at, clocks| clocks.to_first(at))
     }
 
+    /// Largest error of a difference between a time of this capture and one of another, both by the first one's clock: what can be wrong
+    /// in each step that they do not have in common adds up.
+    pub fn error_against(&self, other: &ClockChain) -> Nanos {
+        let steps = |chain: &ClockChain| chain.steps.iter().rev().copied().collect::<Vec<_>>();
+        let (mine, theirs) = (steps(self), steps(other));
+        let common = mine.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
+        let apart = mine.iter().skip(common).chain(theirs.iter().skip(common));
+        apart.map(|step| step.at_most).sum()
+    }
+
     /// All steps as one: what can be wrong in each adds up. `None` if it is the first clock itself.
     pub fn clocks(&self) -> Option<Clocks> {
         let [this, between @ ..] = self.steps.as_slice() else { return None };
@@ -146,6 +156,13 @@ mod tests {
             (3_000_000_000, Nanos(50_000), Nanos(100_000))
         );
         assert_eq!(chains[0].as_ref().unwrap().clocks(), None);
+        let error = |a: usize, b: usize| {
+            let [a, b] = [a, b].map(|file| chains[file].as_ref().unwrap());
+            a.error_against(b)
+        };
+        assert_eq!([error(2, 1), error(1, 2)], [Nanos(60_000); 2], "they are not by way of 0");
+        assert_eq!([error(2, 0), error(0, 1)], [Nanos(100_000), Nanos(40_000)]);
+        assert_eq!(error(2, 2), Nanos(0));
     }
 
     #[test]

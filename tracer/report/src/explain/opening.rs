@@ -175,15 +175,20 @@ fn times(result: &RunResult) -> String {
         return text;
     }
     let times = &result.latency.one_way_ns;
-    let time = |ns| human::time_ns(Some(ns));
+    let error = result.latency.clock_error_ns.unwrap_or_default();
+    let time = |ns, error| human::time_within_ns(Some(ns), error);
+    // What may be no time at all is at most the most that it can be.
+    let at_most = |ns: u64, error: u64| {
+        if ns <= error { human::time_ns(Some(ns.saturating_add(error))) } else { time(ns, error) }
+    };
     match times.count {
         0 => "None was followed from its send to its read, so no latency is known.".into(),
-        1 => format!("The one that was followed took {} on its way.", time(times.max)),
+        1 => format!("The one that was followed took {} on its way.", time(times.max, error.max)),
         _ => format!(
             "Half of them took {} or less on their way, 99 % took {} or less, and the slowest {}.",
-            time(times.p50),
-            time(times.p99),
-            time(times.max)
+            at_most(times.p50, error.p50),
+            at_most(times.p99, error.p99),
+            time(times.max, error.max)
         ),
     }
 }

@@ -47,7 +47,8 @@ pub fn name(message: &ReportedWorstMessage) -> String {
         Some(seq) => format!("number {}", exact(seq.into())),
         None => format!("message {}", exact(message.message)),
     };
-    format!("{number}, {}", human::time_ns(Some(message.one_way_ns)))
+    let error = message.clock_error_ns.unwrap_or(0);
+    format!("{number}, {}", human::time_within_ns(Some(message.one_way_ns), error))
 }
 
 /// The steps that took most of a message's time, and what delayed it.

@@ -174,6 +174,7 @@ pub fn title(scenario: &Scenario) -> String {
 
 fn row(result: &RunResult, one_way_only: bool) -> Vec<String> {
     let one_way = seen(&result.latency.one_way_ns);
+    let error = result.latency.clock_error_ns.unwrap_or_default();
     let gap = seen(&result.sched_gap_ns);
     let bytes = &result.overhead.per_message_bytes;
     let passed = |rate| result.throughput.in_words(rate).unwrap_or_else(|| "–".into());
@@ -184,8 +185,8 @@ fn row(result: &RunResult, one_way_only: bool) -> Vec<String> {
     vec![
         format!("{}{}", result.trust.verdict.mark(), result.label()),
         payload(result),
-        human::time_ns(one_way.map(|d| d.p50)),
-        human::time_ns(one_way.map(|d| d.p99)),
+        human::time_within_ns(one_way.map(|d| d.p50), error.p50),
+        human::time_within_ns(one_way.map(|d| d.p99), error.p99),
         if one_way_only {
             passed(result.throughput.payload_bit_per_s)
         } else {

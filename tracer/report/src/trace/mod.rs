@@ -73,6 +73,8 @@ struct MessageArgs<'a> {
     topic: Option<&'a str>,
     payload_bytes: u64,
     one_way_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock_error_ns: Option<u64>,
     from: String,
     to: String,
     /// The `leg_id` of the slices of this message's legs.
@@ -175,6 +177,7 @@ impl<W: Write> TraceWriter<W> {
             topic,
             payload_bytes: delivery.payload_len,
             one_way_ns: delivery.one_way().map(|time| time.0),
+            clock_error_ns: (delivery.clock_error > Nanos(0)).then_some(delivery.clock_error.0),
             from: delivery.legs[0].flow.src.to_string(),
             to: delivery.legs[delivery.legs.len().saturating_sub(1)].flow.dst.to_string(),
             leg_ids,

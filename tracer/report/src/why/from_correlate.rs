@@ -190,6 +190,7 @@ impl From<&correlate::WorstMessage> for ReportedWorstMessage {
             reply: delivery.stamp.is_some_and(|stamp| stamp.reply),
             payload_bytes: delivery.payload_len,
             one_way_ns: worst.one_way.0,
+            clock_error_ns: (delivery.clock_error > Nanos(0)).then_some(delivery.clock_error.0),
             legs: legs
                 .map(|(leg, (index, segments))| {
                     origin.leg(leg, delivery.off_cpu_of(index), &segments)

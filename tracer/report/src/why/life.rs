@@ -21,6 +21,9 @@ pub struct ReportedWorstMessage {
     pub payload_bytes: u64,
     /// Time from first send to last read.
     pub one_way_ns: u64,
+    /// The largest error of that time, because the message was sent on one host and read on another; absent on one host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_error_ns: Option<u64>,
     /// The message's legs in order.
     pub legs: Vec<ReportedLeg>,
 }

@@ -135,6 +135,7 @@ pub fn tcp() -> RunResult {
             share: 1.0,
             total_ns: Some(800_000),
             count: 2000,
+            clock_error_ns: None,
         }],
         sched_gap_ns: distribution(3_000),
         overhead: ReportedOverhead {

@@ -87,7 +87,8 @@ fn one_way(message: &KeptMessage, time: Nanos) -> String {
     let dwell: Option<Nanos> =
         segments().filter_map(|segments| segments.get(Segment::BrokerDwell)).reduce(|a, b| a + b);
     let named = [("scheduling gap", gap), ("dwell", dwell)];
-    let mut parts = vec![text::unbroken(&text::time(time))];
+    let error = message.delivery.clock_error;
+    let mut parts = vec![text::unbroken(&text::time_within(time, error))];
     parts.extend(
         named.into_iter().filter_map(|(name, time)| {
             Some(format!("{name} {}", text::unbroken(&text::time(time?))))

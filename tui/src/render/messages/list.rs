@@ -217,6 +217,7 @@ fn shares(message: &KeptMessage) -> Vec<SegmentStat> {
             p99: time,
             share: time.0 as f64,
             count: 1,
+            error: Nanos(0),
         };
         dwell.chain(others).map(of).collect::<Vec<_>>()
     });

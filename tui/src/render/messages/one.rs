@@ -49,7 +49,7 @@ fn heading(app: &App, message: &KeptMessage) -> String {
     let number = text::message_number(&message.delivery);
     let row = app.selected().map(columns::name).unwrap_or_default();
     let time = match message.one_way {
-        Some(time) => text::time(time),
+        Some(time) => text::time_within(time, message.delivery.clock_error),
         None => words::fate(message).to_owned(),
     };
     format!("{number} of {row}: {time}")

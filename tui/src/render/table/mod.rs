@@ -44,10 +44,10 @@ fn headings(app: &App, parts: &TableParts, theme: Theme) -> Line<'static> {
     for &column in &parts.columns {
         let mut title = column.title().to_owned();
         let sorted = app.sort().by == Some(column);
-        if sorted && text::width(&title) < usize::from(column.width()) {
+        if sorted && text::width(&title) < usize::from(parts.width(column)) {
             title.push(title::arrow(app));
         }
-        let cell = place(column, &title, parts.name_width);
+        let cell = place(column, &title, parts);
         spans.push(Span::styled(cell, if sorted { theme.heading() } else { theme.dim() }));
     }
     Line::from(spans)
@@ -68,7 +68,7 @@ fn row(
             Column::Rate if group.is_muted() => (column.cell(group, reliability), true),
             _ => cell(column, group, reliability, parts.name_width),
         };
-        let text = place(column, &text, parts.name_width);
+        let text = place(column, &text, parts);
         spans.push(match column {
             _ if is_doubtful || reliability == Reliability::Unusable => {
                 Span::styled(text, theme.warning())
@@ -106,10 +106,10 @@ fn cell(
 }
 
 /// A cell padded to its column's width: texts are aligned to the left, figures to the right, after a space.
-fn place(column: Column, text: &str, name_width: usize) -> String {
-    let width = usize::from(column.width());
+fn place(column: Column, text: &str, parts: &TableParts) -> String {
+    let width = usize::from(parts.width(column));
     match column {
-        Column::Name => text::left(text, name_width),
+        Column::Name => text::left(text, parts.name_width),
         _ if column.is_text() => format!(" {}", text::left(text, width)),
         _ => format!(" {}", text::right(text, width)),
     }

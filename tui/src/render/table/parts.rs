@@ -25,6 +25,8 @@ pub struct TableParts {
     pub columns: Vec<Column>,
     /// The width that the other columns leave for the name.
     pub name_width: usize,
+    /// True if times have errors, because messages go from one host to another.
+    has_errors: bool,
 }
 
 impl TableParts {
@@ -33,7 +35,9 @@ impl TableParts {
         let (title, rest) = split_top(area, 1);
         let (headings, body) = split_top(rest, 1);
         let columns = TableParts::columns_in(app, area.width);
-        let fixed: u16 = columns.iter().skip(1).map(|column| column.width() + 1).sum();
+        let has_errors = has_errors(app);
+        let width = |column: &Column| column.width_with(has_errors) + 1;
+        let fixed: u16 = columns.iter().skip(1).map(width).sum();
         TableParts {
             title,
             headings,
@@ -41,12 +45,18 @@ impl TableParts {
             rows: window(app.rows().len(), app.position(), usize::from(body.height)),
             columns,
             name_width: text::columns_left(area.width, (fixed + MARKER).into()),
+            has_errors,
         }
     }
 
     /// The columns of a table that is so wide.
     pub fn columns_in(app: &App, width: u16) -> Vec<Column> {
-        app.columns().fitting(width.saturating_sub(MARKER))
+        app.columns().fitting(width.saturating_sub(MARKER), has_errors(app))
+    }
+
+    /// The width of a column without the space before it; for the name the least.
+    pub fn width(&self, column: Column) -> u16 {
+        column.width_with(self.has_errors)
     }
 
     /// The column at a position across the screen.
@@ -55,7 +65,7 @@ impl TableParts {
         self.columns.iter().copied().find(|column| {
             right += match column {
                 Column::Name => count(self.name_width),
-                _ => column.width() + 1,
+                _ => self.width(*column) + 1,
             };
             x < right
         })
@@ -66,4 +76,8 @@ impl TableParts {
         let line = usize::from(y.checked_sub(self.body.y)?);
         Some(self.rows.start + line).filter(|at| self.rows.contains(at))
     }
+}
+
+fn has_errors(app: &App) -> bool {
+    app.rows().any(|group| group.one_way_error.count > 0)
 }

@@ -57,6 +57,8 @@ pub struct Conversations {
     carried: Option<FlowRange>,
     /// Some conversation is muted until then.
     muted_until: Nanos,
+    /// The largest error of times between two hosts; 0 for one.
+    clock_error: Nanos,
 }
 
 impl Conversations {
@@ -81,8 +83,14 @@ impl Conversations {
             found: DecoderOutput { topics, client_names, group_names, ..DecoderOutput::default() },
             carried: None,
             muted_until: Nanos(0),
+            clock_error: Nanos(0),
             config,
         }
+    }
+
+    /// Takes the largest error of times between two hosts.
+    pub fn set_clock_error(&mut self, error: Nanos) {
+        self.clock_error = error;
     }
 
     /// The flows.

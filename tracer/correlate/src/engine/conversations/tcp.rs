@@ -325,7 +325,11 @@ fn mark(flow: &mut Flow, packet: &Packet<'_>, range: ByteRange, at: Nanos) -> Op
     match packet.hook {
         PacketHook::Xmit if counts => marks.xmit(range, packet.queued, at),
         PacketHook::Xmit => {}
-        PacketHook::Rx => marks.rx(range, at, packet.deferred_since()),
+        PacketHook::Rx => {
+            let had_come = || !range.is_empty() && marks.was_received(range);
+            flow.packets.devices.note_received(packet.netns.host(), had_come);
+            marks.rx(range, at, packet.deferred_since());
+        }
     }
     if packet.hook == PacketHook::Xmit
         && let Some(socket) = packet.socket

@@ -40,7 +40,17 @@ impl Conversations {
             return None;
         };
         let same = again(marks, known.filter(|&(w, _)| w == direction), packet, at, is_sent_here);
+        let same = same.or_else(|| {
+            let may_be_late = packet.hook == PacketHook::Xmit && self.clock_error > Nanos(0);
+            let late = may_be_late.then(|| marks.leaves_late(packet, at, self.clock_error))??;
+            flow.packets.devices.counts(packet, true);
+            Some(late)
+        });
         let number = if let Some(number) = same {
+            // At another host, it has other memory, which is what that host's reads name.
+            if self.clock_error > Nanos(0) && known != Some((direction, number)) {
+                self.remember(packet, direction, number, &mut accounts.totals);
+            }
             number
         } else {
             let (number, range) = marks.add(packet, at, known);
@@ -52,6 +62,11 @@ impl Conversations {
             self.remember(packet, direction, number, &mut accounts.totals);
             number
         };
+        if packet.hook == PacketHook::Rx
+            && let Some(flow) = self.flows.flow_mut(direction)
+        {
+            flow.packets.devices.note_received(packet.netns.host(), || same.is_some());
+        }
         self.carries(direction, number);
         // Only loopback counts no link header.
         if packet.hook == PacketHook::Xmit && packet.link_header == 0 {

@@ -7,10 +7,12 @@ impl Correlator {
     /// From now on what deliveries add to the figures of their rows is only noted, so that it can be added on another thread: by an
     /// [`Accountant`], which takes all that [`Correlator::take_deferred`] hands out and is given back to
     /// [`Correlator::adopt_figures`]. Meanwhile nobody is told of single deliveries, and snapshots lack them. Returns whether that can be
-    /// done: only for captures of other programs, of which nothing but packets is known, and where no rows by topic and the like are asked
+    /// done: only for captures of other programs on one host, of which nothing but packets is known, and where no rows by topic and the like are asked
     /// for.
     pub fn defer_figures(&mut self) -> bool {
-        let can_wait = self.deliveries.packets_only() && self.accounts.breakdown.is_none();
+        let can_wait = self.deliveries.packets_only()
+            && !self.deliveries.are_of_several_hosts()
+            && self.accounts.breakdown.is_none();
         self.accounts.rows.defer(can_wait);
         can_wait
     }

@@ -42,6 +42,7 @@ impl Correlator {
     /// Takes how exact times between hosts are from now on, where the events are of several hosts and all times are by one clock. Before
     /// the first call, all events are of one host. A message whose ends are on hosts of which no bound is known has no one-way latency.
     pub fn set_host_bounds(&mut self, bounds: HostBounds) {
+        self.conversations.set_clock_error(bounds.largest().unwrap_or_default());
         self.deliveries.set_host_bounds(bounds);
     }
 

@@ -215,7 +215,8 @@ impl Deliveries {
         let mut missing = ArrayVec::<(Nanos, Nanos), 8>::new();
         for (last, with, is_unsure) in got {
             let spare = self.messages.spare();
-            let path = self.path_of(assembly, last, with, c.conversations.flows());
+            let mut path = self.path_of(assembly, last, with, c.conversations.flows());
+            path.circumstances.path.hosts = self.clocks.of_path(flow, &path);
             if let (Some(lost), Some(there)) = (path.lost, path.rx.or(path.read)) {
                 // More than that are readers of one group, which lack the same.
                 let _ = missing.try_push((lost, there));
@@ -340,7 +341,8 @@ impl Deliveries {
         if !self.config.packets_only || !flow.key.dst.ip().is_multicast() {
             return legs;
         }
-        let path = flow.marks.path(extent, 0);
+        let mut path = flow.marks.path(extent, 0);
+        path.circumstances.path.hosts = self.clocks.of_path(flow, &path);
         for _ in 1..readers.min(MAX_GROUP_READERS) {
             let spare = self.messages.spare();
             let (mut leg, _) = leg::build(flow.key, None, None, &path, spare);

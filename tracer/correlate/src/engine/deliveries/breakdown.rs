@@ -83,6 +83,6 @@ impl Context<'_> {
         };
         let end = MessageEnd { flow, addresses, pid, client: clients.of(flow), group };
         let of = (delivery.group, delivery.topic);
-        breakdown.delivered(of, &end, delivery.payload_len, one_way);
+        breakdown.delivered(of, &end, delivery.payload_len, one_way, delivery.clock_error);
     }
 }

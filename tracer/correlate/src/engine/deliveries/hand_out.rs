@@ -6,7 +6,9 @@ use super::{Context, Deliveries};
 use crate::join::{LONGEST_WAY, LegState, leg};
 use crate::rows::{DeferredDelivery, DeferredFigures, PROCESSES, ProcessRole, Rows, nothing};
 use arrayvec::ArrayVec;
-use wirelap_events::{Delivery, Leg, MAX_LEGS, Nanos, Pid, Saturate, Stage, Stamp, TaskId};
+use wirelap_events::{
+    Delivery, Leg, LegHosts, MAX_LEGS, Nanos, Pid, Saturate, Stage, Stamp, TaskId,
+};
 use wirelap_figures::{PartialView, ReaderGroup, read_at, sampled_at};
 use wirelap_flow::LegKey;
 
@@ -143,11 +145,13 @@ impl Deliveries {
         legs.truncate(known);
         whole &= known == path.len();
         whole &= leg::cut_each(legs);
+        whole &= legs.iter().all(|leg| leg.circumstances.path.hosts.error != LegHosts::UNKNOWN);
         delivery.message = message.id;
         delivery.group = rows.root(message.facts.row);
         delivery.stamp = message.facts.stamp;
         delivery.payload_len = message.facts.payload_len;
         delivery.topic = message.facts.topic;
+        delivery.clock_error = self.clocks.error_over(legs);
         Some(whole)
     }
 
@@ -174,6 +178,7 @@ impl Deliveries {
             delivery.legs.clear();
             delivery.legs.push(*leg);
             delivery.off_cpu.clear();
+            delivery.clock_error = self.clocks.error_over(&delivery.legs);
             self.hand_out(&mut delivery, (whole, state.reader.group), out, c);
         }
     }

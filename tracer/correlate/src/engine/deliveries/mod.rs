@@ -7,6 +7,7 @@ mod datagrams;
 mod expire;
 mod found;
 mod hand_out;
+mod hosts;
 mod kept;
 mod lag;
 mod new_leg;
@@ -27,6 +28,7 @@ use super::coverage::Coverage;
 use super::host::HostState;
 use crate::join::{Assemblies, Messages};
 use crate::rows::Rows;
+use hosts::HostClocks;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use unplaced::Unplaced;
@@ -47,8 +49,7 @@ pub struct Deliveries {
     scratch: Option<Box<Delivery>>,
     /// Time of the last look at who is behind.
     looked: Nanos,
-    /// How exact times between hosts are; `None` if all events are of one host.
-    bounds: Option<HostBounds>,
+    clocks: HostClocks,
 }
 
 /// The parts that deliveries are made from, and those that they add to.
@@ -118,14 +119,19 @@ impl Deliveries {
             ends: Vec::new(),
             scratch: None,
             looked: Nanos(0),
-            bounds: None,
+            clocks: HostClocks::default(),
             config,
         }
     }
 
     /// Takes how exact times between hosts are from now on.
     pub fn set_host_bounds(&mut self, bounds: HostBounds) {
-        self.bounds = Some(bounds);
+        self.clocks.bounds = Some(bounds);
+    }
+
+    /// True if events are of several hosts.
+    pub fn are_of_several_hosts(&self) -> bool {
+        self.clocks.bounds.is_some()
     }
 
     /// True if most of the room for messages is taken by what is waited for.

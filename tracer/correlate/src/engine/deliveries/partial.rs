@@ -116,6 +116,7 @@ impl Deliveries {
 
 /// Leaves out what was seen of a message beyond this host's part of its way: a filter may show packets of another namespace.
 fn keep_own_stages(delivery: &mut Delivery) {
+    delivery.clock_error = Nanos(0);
     if let Some(first) = delivery.legs.first_mut().filter(|leg| leg.from.is_none()) {
         clear(&mut first.times, |stage| stage < Stage::Rx);
     }

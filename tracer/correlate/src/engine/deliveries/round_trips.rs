@@ -31,10 +31,12 @@ impl Deliveries {
 
     /// Adds the round trips whose reply was read in this direction, and gives up what has waited for too long.
     pub(super) fn settle_round_trips(&self, direction: Direction, all: bool, c: &mut Context<'_>) {
-        let Some(conversation) = c.conversations.flows_mut().get_mut(direction) else { return };
-        if conversation.flow(direction.side).round_trips.is_none() {
+        let flows = c.conversations.flows_mut();
+        if flows.flow(direction).is_none_or(|flow| flow.round_trips.is_none()) {
             return;
         }
+        [direction, direction.back()].iter().for_each(|way| self.clocks.note(*way, flows));
+        let Some(conversation) = flows.get_mut(direction) else { return };
         let is_closed = conversation.life.is_closed;
         let [asks_unseen, is_asked_unseen] =
             [direction, direction.back()].map(|way| ends_unseen(conversation.flow(way.side)));
@@ -146,7 +148,7 @@ fn look_up(conversation: &mut Conversation, direction: Direction) {
         }
         let path = flow.marks.path(extent, 0);
         let Some(departure) = departure(&path) else { return RequestLookUp::Unseen };
-        let leg = is_here.then(|| leg_of(seen, direction, extent, &path));
+        let leg = is_here.then(|| leg_of(seen, direction, extent, path));
         RequestLookUp::Sent(SentRequest { departure, leg })
     });
     conversation.flow_mut(direction.side).round_trips = Some(trips);
@@ -169,10 +171,11 @@ fn leg_of(
     conversation: &Conversation,
     direction: Direction,
     extent: ByteRange,
-    path: &Path<'_>,
+    mut path: Path<'_>,
 ) -> Box<Leg> {
     let flow = conversation.flow(direction.side);
-    let (mut leg, _) = leg::build(flow.key, flow.sender, flow.receiver, path, None);
+    path.circumstances.path.hosts = flow.hosts;
+    let (mut leg, _) = leg::build(flow.key, flow.sender, flow.receiver, &path, None);
     leg.flow_range = FlowRange { flow: direction.id(), range: extent };
     let opened = conversation.life.opened.zip(path.send);
     leg.circumstances.start_up =
@@ -186,7 +189,7 @@ fn add_followed(request: Leg, (direction, extent): (Direction, ByteRange), c: &m
     let Some(row) = c.row_of(direction) else { return };
     let Some(conversation) = c.conversations.flows().get(direction) else { return };
     let path = conversation.flow(direction.side).marks.path(extent, 0);
-    let reply = leg_of(conversation, direction, extent, &path);
+    let reply = leg_of(conversation, direction, extent, path);
     let mut delivery = nothing();
     delivery.group = row;
     delivery.legs.push(request);

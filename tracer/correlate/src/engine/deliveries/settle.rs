@@ -176,6 +176,7 @@ impl Deliveries {
         };
         let (direction, extent, own) = (state.direction, state.extent, state.own());
         self.settle_row(key, direction, c);
+        self.clocks.note(direction, c.conversations.flows_mut());
         if let Some(leg) = self.packets_alone(key, c.conversations.flows()) {
             return self.finish(key, KeptLeg::Packets(leg), (true, false), out, c);
         }
@@ -186,9 +187,10 @@ impl Deliveries {
         let packets_only = self.config.packets_only;
         let (flow_key, from, to) = (flow.key, flow.sender, flow.receiver);
         let mut dropped = 0;
-        let messages = &mut self.messages;
+        let (messages, clocks) = (&mut self.messages, &self.clocks);
         let mut legs = (0..flow.marks.readers(extent).max(1)).map(|reader| {
-            let path = flow.marks.path(extent, reader);
+            let mut path = flow.marks.path(extent, reader);
+            path.circumstances.path.hosts = clocks.of_path(flow, &path);
             let (mut leg, backwards) = leg::build(flow_key, from, to, &path, messages.spare());
             leg.flow_range = FlowRange { flow: direction.id(), range: own };
             dropped.grow(backwards);
@@ -262,7 +264,8 @@ impl Deliveries {
         {
             return None;
         }
-        Some(PacketLeg::alone(flow.marks.packets_alone(state.extent)?, state.start_up))
+        let seen = flow.marks.packets_alone(state.extent)?;
+        Some(PacketLeg::alone(seen, self.clocks.of_packets(flow, &seen), state.start_up))
     }
 
     /// A leg is complete, which is whole and leads elsewhere or not: hands out the deliveries that end with it.

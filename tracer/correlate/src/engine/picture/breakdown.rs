@@ -157,6 +157,7 @@ fn figures(names: Vec<Option<String>>, row: &RowFigures) -> BreakdownRow {
         matched: row.matched,
         payload_bytes: row.payload_bytes,
         one_way: row.one_way.summary(),
+        clock_error: row.clock_error,
         muted: MutedExtent::None,
     }
 }

@@ -155,6 +155,7 @@ impl Picture<'_> {
             rate_sums: rates.sums(now, pauses),
             payload_bytes: rates.payload.quantile(0.5),
             one_way: row.stats.one_way(),
+            one_way_error: row.stats.one_way_error(),
             sched_gap: row.stats.sched_gap.summary(),
             segments: self.segments(row),
             overhead: Overhead {

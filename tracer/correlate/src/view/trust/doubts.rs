@@ -170,9 +170,9 @@ impl FoundDoubts {
         let messages = facts.telescoping_violations;
         let reason = DoubtReason::NotTelescoping { messages };
         self.add(reason, ONE_IS_TOO_MANY, messages, facts.matched);
-        if let Some((apart, median)) = facts.clocks_ns.filter(|&(_, median)| median > 0) {
+        if let Some((apart, median)) = facts.clocks_ns {
             let reason = DoubtReason::Clocks { apart: Nanos(apart), median: Nanos(median) };
-            self.add_share(reason, CLOCKS, apart as f64 / median as f64);
+            self.add_share(reason, CLOCKS, apart as f64 / median.max(1) as f64);
         }
     }
 

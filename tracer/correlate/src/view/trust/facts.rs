@@ -56,7 +56,7 @@ pub struct TrustFacts {
     pub telescoping_violations: u64,
     /// Doubts about a file.
     pub file: FileFacts,
-    /// Possible error of the offset of two hosts' clocks, and the median latency, in nanoseconds.
+    /// Largest error of the median latency because of two hosts' clocks, and the median latency, in nanoseconds; `None` on one host.
     pub clocks_ns: Option<(u64, u64)>,
 }
 
@@ -87,6 +87,8 @@ impl TrustFacts {
             evicted: trust.evicted,
             uncertain,
             unix_clients: group.unix_clients(),
+            clocks_ns: (group.one_way_error.count > 0)
+                .then_some((group.one_way_error.p50.0, group.one_way.p50.0)),
             ..TrustFacts::default()
         }
     }

@@ -20,7 +20,12 @@ impl TcpMarks {
         let sent = self.sends.covering(last).max_by_key(|mark| mark.range.start);
         let led = self.leds.covering(extent.start).last();
         let queue = xmit.and_then(|mark| mark.queued.or(Some(mark.at)));
-        let lost = self.first_left(last).filter(|&first| queue.is_none_or(|queue| first < queue));
+        let came = rx.map(|mark| mark.at + self.slack);
+        let is_lost = |&first: &Nanos| match queue {
+            Some(queue) => first < queue,
+            None => came.is_none_or(|came| first <= came),
+        };
+        let lost = self.first_left(last).filter(is_lost);
         let sent_at = sent.map(|mark| mark.at);
         let after = |at: &Nanos| sent_at.is_some_and(|sent| *at > sent) && queue >= Some(*at);
         // Bytes that leave at once waited for no acknowledgement.
@@ -120,12 +125,13 @@ impl TcpMarks {
             return None;
         }
         let last = extent.last();
-        let limit = self.heard_at(last);
+        let limit = self.heard_at(last).map(|heard| heard + self.slack);
         let in_time = |at: Nanos, limit: Option<Nanos>| limit.is_none_or(|limit| at <= limit);
         let (mut rxs, mut xmits) = (self.rxs.covering(last), self.xmits.covering(last));
         let rx = rxs.next().filter(|mark| in_time(mark.at, limit));
         let left = rx.map(|mark| mark.at).or(limit);
         let xmit = xmits.next();
+        let left = left.map(|left| left + self.slack);
         let is_late = xmit.is_some_and(|mark| mark.queued.is_some() || !in_time(mark.at, left));
         let has_copies = rxs.next().is_some() || xmits.next().is_some();
         if is_late || has_copies || rx.is_some_and(|mark| mark.deferred.is_some()) {
@@ -140,7 +146,12 @@ impl TcpMarks {
     /// it.
     pub fn began_at(&self, extent: ByteRange) -> Option<Nanos> {
         let xmits = self.xmits.covering(extent.start).map(|mark| mark.queued.unwrap_or(mark.at));
-        xmits.chain(self.rxs.covering(extent.start).map(|mark| mark.at)).min()
+        let left = xmits.min();
+        if left.is_some() && self.slack > Nanos(0) {
+            // By the receiver's clock, it may have come in before.
+            return left;
+        }
+        left.into_iter().chain(self.rxs.covering(extent.start).map(|mark| mark.at)).min()
     }
 
     /// The marks of the copy of the byte at `last` that arrived, where it came in and where it left: of those that were
@@ -148,12 +159,18 @@ impl TcpMarks {
     fn copy(&self, last: Offset, arrived: Option<Nanos>) -> (Option<&RxMark>, Option<&XmitMark>) {
         let in_time = |at: Nanos, limit: Option<Nanos>| limit.is_none_or(|limit| at <= limit);
         let goes_on = |at: Nanos| self.losses.is_empty() || !self.losses.ends_copy(last, at);
-        let limit = arrived.or_else(|| self.heard_at(last));
+        let limit = arrived.or_else(|| self.heard_at(last).map(|heard| heard + self.slack));
         let rxs = self.rxs.covering(last).filter(|mark| in_time(mark.at, limit));
         let rx = rxs.filter(|mark| goes_on(mark.at)).max_by_key(|mark| mark.at);
         let left = rx.map(|mark| mark.at).or(limit);
-        let xmits = self.xmits.covering(last).filter(|mark| in_time(mark.at, left));
-        (rx, xmits.filter(|mark| goes_on(mark.at)).max_by_key(|mark| mark.at))
+        let xmits = || self.xmits.covering(last).filter(|mark| goes_on(mark.at));
+        let xmit = xmits().filter(|mark| in_time(mark.at, left)).max_by_key(|mark| mark.at);
+        // By the sender's clock, it may have left after it came in.
+        let late = || {
+            let left = left.filter(|_| self.slack > Nanos(0))?;
+            xmits().filter(|mark| mark.at <= left + self.slack).min_by_key(|mark| mark.at)
+        };
+        (rx, xmit.or_else(late))
     }
 
     /// Time at which the copy of the last byte of `extent` that arrived came in, or else was read.

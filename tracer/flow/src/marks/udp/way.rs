@@ -96,21 +96,24 @@ impl UdpMarks {
         if has_calls || is_late || last.queued.is_some() || last.deferred.is_some() {
             return None;
         }
-        let began = first_seen(first);
+        let began = self.first_seen(first);
         Some(PacketTimes { began, xmit: last.xmit, rx: last.rx, heard: None })
     }
 
     /// Time at which the datagram with the first byte of `extent` was first seen.
     pub fn began_at(&self, extent: ByteRange) -> Option<Nanos> {
-        first_seen(self.get(self.number_of(extent.start)?)?)
+        self.first_seen(self.get(self.number_of(extent.start)?)?)
+    }
+
+    fn first_seen(&self, datagram: &Datagram) -> Option<Nanos> {
+        let left = datagram.queued.or(datagram.xmit);
+        // By the receiver's clock, it may have come in before.
+        let came = datagram.rx.filter(|_| left.is_none() || self.slack == Nanos(0));
+        [left, datagram.xmit, came].into_iter().flatten().min()
     }
 
     /// Number of sockets that got `extent`'s last byte.
     pub fn readers(&self, extent: ByteRange) -> usize {
         self.number_of(extent.last()).map_or(0, |number| self.receipts_of(number).count())
     }
-}
-
-fn first_seen(datagram: &Datagram) -> Option<Nanos> {
-    [datagram.queued, datagram.xmit, datagram.rx].into_iter().flatten().min()
 }

@@ -190,7 +190,15 @@ fn segments(shape: &Shape, count: u64) -> Vec<SegmentStat> {
     let stat = |&(leg, segment, weight): &(u8, Segment, u32)| {
         let share = f64::from(weight) / f64::from(total);
         let p50 = (shape.p50 as f64 * share) as u64;
-        SegmentStat { leg, segment, p50: Nanos(p50), p99: Nanos(p50 * 3), share, count }
+        SegmentStat {
+            leg,
+            segment,
+            p50: Nanos(p50),
+            p99: Nanos(p50 * 3),
+            share,
+            count,
+            error: Nanos(0),
+        }
     };
     shape.segments.iter().map(stat).collect()
 }

@@ -1,5 +1,6 @@
 //! The causes of messages' times.
 
+mod clocks;
 mod dwell;
 mod permits;
 mod socket;
