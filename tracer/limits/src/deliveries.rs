@@ -25,6 +25,9 @@ pub const LONGEST_WAIT_FOR_REPLY: Nanos = ms(60_000);
 /// Time within which a server passes on what it gets by its subscribers' intervals: eight times what open62541 asks for by itself (0.5 s).
 pub const LONGEST_SUBSCRIPTION_INTERVAL: Nanos = ms(4_000);
 
+/// Time within which a process that others have subscribed at passes on its first message, if it does that.
+pub const LONGEST_FORWARDING: Nanos = ms(1_000);
+
 /// Time for which a connection said nothing after wirelap came, from which on it was at rest.
 pub const SILENCE_BEFORE_START_UP: Nanos = ms(200);
 

@@ -125,6 +125,13 @@ pub const LINGER_SHARE: f64 = 0.3;
 /// 5 ms, franz-go 10 ms, and half of that in the median.
 pub const LONGEST_USUAL_LINGER: Nanos = ms(12);
 
+/// Share of a message's whole time from which on its wait for the reply to earlier ones matters: with less, the reply is as late as the message
+/// itself.
+pub const AWAITED_REPLY_SHARE: f64 = 0.6;
+
+/// Time after a reply within which a library writes what waited for it.
+pub const LONGEST_SEND_AFTER_REPLY: Nanos = ms(1);
+
 /// Pages that a process waits for in a second from which on it lacks memory: its own code is read again and again from the disk, as in a
 /// memory cgroup whose limit is reached. A program that starts, or that opens files, waits for some at first.
 pub const MANY_PAGE_FAULTS: f64 = 5.0;

@@ -12,6 +12,9 @@ pub const LONGEST_LOCK_CHECK: Nanos = us(200);
 /// Age up to which a look at a thread tells what it does now.
 pub const THREAD_STATE_FRESHNESS: Nanos = ms(2_000);
 
+/// A process that could run was on a CPU for less than this part of the time between two looks: it waited for one.
+pub const RUNNABLE_DIVISOR: u64 = 10;
+
 /// Wait for a CPU from which on it may keep others of the process waiting for long.
 pub const LONG_CPU_WAIT: Nanos = ms(1);
 

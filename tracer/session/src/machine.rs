@@ -91,6 +91,8 @@ const MAX_THREADS: usize = 64;
 pub fn thread_states(pid: Pid) -> Vec<ThreadState> {
     let process = i32::try_from(pid.0).ok().and_then(|pid| procfs::process::Process::new(pid).ok());
     let tasks = process.and_then(|process| process.tasks().ok());
+    let cpu_time = i32::try_from(pid.0).ok().and_then(cpu_clock);
+    let cpu_time = cpu_time.and_then(|time| u64::try_from(time.as_nanos()).ok()).map(Nanos);
     let stats = tasks.into_iter().flatten().filter_map(|task| task.ok()?.stat().ok());
     let state = |stat: procfs::process::Stat| {
         let activity = match stat.state {
@@ -101,7 +103,7 @@ pub fn thread_states(pid: Pid) -> Vec<ThreadState> {
             _ => return None,
         };
         let tid = Tid(u32::try_from(stat.pid).ok()?);
-        Some(ThreadState { task: TaskId { pid, tid }, activity })
+        Some(ThreadState { task: TaskId { pid, tid }, activity, cpu_time })
     };
     stats.filter_map(state).take(MAX_THREADS).collect()
 }

@@ -93,12 +93,12 @@ fn blame_parts(delivery: &Delivery, out: &mut dyn BlameSink) {
         let is_last = index == last;
         let (handing, throttled) = (rests.handoff_before, leg.circumstances.permission.throttled);
         let ahead = delivery.legs.get(index.saturating_add(1)).and_then(Ahead::of);
-        let mut leg_parts = LegParts { leg, rests, index, is_last, handing, throttled, ahead, out };
+        let before = index.checked_sub(1).map(|before| &delivery.legs[before]);
+        let mut leg_parts =
+            LegParts { leg, before, rests, index, is_last, handing, throttled, ahead, out };
         leg_parts.charge_segments(&segments);
-        if let (Some(dwell), Some(before)) =
-            (segments.get(Segment::BrokerDwell), index.checked_sub(1))
-        {
-            leg_parts.charge_dwell(&delivery.legs[before], dwell);
+        if let (Some(dwell), Some(before)) = (segments.get(Segment::BrokerDwell), before) {
+            leg_parts.charge_dwell(before, dwell);
         }
     }
 }
@@ -106,6 +106,8 @@ fn blame_parts(delivery: &Delivery, out: &mut dyn BlameSink) {
 /// One leg of a message, whose time is handed out.
 pub struct LegParts<'a> {
     pub leg: &'a Leg,
+    /// The leg before it.
+    before: Option<&'a Leg>,
     pub rests: &'a LegOffCpu,
     index: usize,
     /// True if the leg's reader is a client, not a broker.
@@ -153,6 +155,23 @@ impl LegParts<'_> {
         let (leg, segment) = (self.index.saturating_add(1), Segment::BrokerDwell);
         self.out.part(BlamedPart::new(leg, segment, ahead.cause, held));
         time - held
+    }
+
+    /// The forwarder passed the beginning of the message on, and left the end unread while it slept for `polled` until data of other
+    /// connections came. Returns the rest of `time`.
+    fn charge_unread_end(&mut self, polled: Nanos, time: Nanos) -> Nanos {
+        let is_unread = |before: &&Leg| before.times.get(Stage::Read).is_none();
+        let (Some(before), Some(index)) =
+            (self.before.filter(is_unread), self.index.checked_sub(1))
+        else {
+            return time;
+        };
+        let unwatched = polled.min(time);
+        let cause = Self::cause_of_unwatched(before);
+        if unwatched > Nanos(0) {
+            self.out.part(BlamedPart::new(index, Segment::Wakeup, cause, unwatched));
+        }
+        time - unwatched
     }
 
     fn charge_segments(&mut self, segments: &Segments) {
@@ -261,7 +280,8 @@ impl LegParts<'_> {
             let asleep = reader.asleep.min(left);
             if is_brokers_write {
                 let locked = self.charge_lock(segment, reader, asleep);
-                self.charge_kind(segment, VerdictKind::BrokerStalled, asleep - locked);
+                let left = self.charge_unread_end(reader.polled, asleep - locked);
+                self.charge_kind(segment, VerdictKind::BrokerStalled, left);
             } else {
                 self.charge_unread(segment, reader, asleep);
             }

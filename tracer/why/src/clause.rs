@@ -184,6 +184,9 @@ pub enum Clause {
     /// The sender's library kept messages: in the median and at the 99th percentile, before so long on the way. Perhaps the messages
     /// themselves tell it.
     Kept { median: Nanos, p99: Nanos, under_way: Nanos, is_told_by_messages: bool },
+    /// Messages waited in the sender's library until the reply to earlier ones was there: in the median and at the 99th percentile, before so long
+    /// on the way.
+    AwaitedReply { median: Nanos, p99: Nanos, under_way: Nanos },
     /// Requests that the verdict is about, each of which was followed with its reply, and their median round trip.
     OfRequests { requests: u64, median: Nanos },
     /// Pages in a second that the process had to wait for, because they were read from a disk.
@@ -232,6 +235,8 @@ pub enum Remedy {
     CpuLimit(Option<Box<Quota>>),
     /// To commit transactions sooner.
     Commit,
+    /// To have more requests under way.
+    MoreRequests,
     /// To look at what the process waits for outside its receive call.
     OutsideReceive,
     /// To let wirelap watch less.

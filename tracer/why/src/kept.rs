@@ -3,8 +3,11 @@
 //! ```text
 //!   made          the last reply was read          written
 //!   ──┬───────────────────┬───────────────────────────┬────▶  the sending thread
-//!     └─ waits for those before it ──┴─ kept: asleep ─┘
+//!     └───── awaited ─────┴─────── kept: asleep ──────┘
 //! ```
+//!
+//! Where each message is written as soon as a reply is there, the library has as many requests under way as it may, and that is what the message
+//! waited for.
 //!
 //! Such a time is no observation: an application may set it. What was made after it was sent, or long ago, shows that.
 
@@ -19,21 +22,25 @@ use wirelap_limits::rules::{
 #[derive(Clone, Debug)]
 pub struct KeptTimes {
     pub(super) times: Distribution,
+    /// Times for which they waited for the reply to earlier ones; 0 where it is not the reply that they were written after.
+    pub(super) awaited: Distribution,
     /// Messages whose times cannot be those of their publication.
     unlikely: u64,
 }
 
 impl KeptTimes {
     pub(super) fn new() -> KeptTimes {
-        KeptTimes { times: Distribution::new(2), unlikely: 0 }
+        KeptTimes { times: Distribution::new(2), awaited: Distribution::new(2), unlikely: 0 }
     }
 
-    /// Adds a message that was `made` and `written` at these times; `kept` is the part of the time between in which nothing else kept it.
-    pub fn add(&mut self, made: Nanos, written: Nanos, kept: Nanos) {
+    /// Adds a message that was `made` and `written` at these times; `kept` is the part of the time between in which nothing else kept it, and
+    /// `awaited` that in which it waited for a reply.
+    pub fn add(&mut self, made: Nanos, written: Nanos, kept: Nanos, awaited: Nanos) {
         if made > written + CLOCK_STEP || made + LONGEST_KEPT < written {
             self.unlikely.grow(1);
         } else {
             self.times.add(kept.0);
+            self.awaited.add(awaited.0);
         }
     }
 
@@ -51,6 +58,7 @@ impl KeptTimes {
 
     pub(super) fn merge(&mut self, other: &KeptTimes) {
         self.times.merge(&other.times);
+        self.awaited.merge(&other.awaited);
         self.unlikely.grow(other.unlikely);
     }
 }

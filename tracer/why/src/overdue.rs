@@ -77,8 +77,9 @@ fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
 fn throttled<'s>(open: &Overdue, setting: &'s Setting) -> Option<&'s Throttled> {
     // On the network, the process is the one that sent them.
     let is_here = open.place != Whereabouts::Network;
-    let (task, _) =
-        open.process.filter(|_| is_here && open.activity == Some(ThreadActivity::Running))?;
+    let could_run =
+        matches!(open.activity, Some(ThreadActivity::Runnable | ThreadActivity::Running));
+    let (task, _) = open.process.filter(|_| is_here && could_run)?;
     setting.throttled.iter().find(|one| one.task.pid == task.pid && quotas::is_often(one))
 }
 
@@ -95,7 +96,7 @@ fn circumstance(open: &Overdue, segment: Segment) -> Circumstance {
         ThreadActivity::Stopped => Some(OffCpuReason::Stopped),
         ThreadActivity::Blocked => Some(OffCpuReason::Blocked),
         ThreadActivity::Asleep => Some(OffCpuReason::Asleep),
-        ThreadActivity::Running => None,
+        ThreadActivity::Runnable | ThreadActivity::Running => None,
     });
     Circumstance { segment, at_broker, rest, dropped: None }
 }
@@ -104,11 +105,16 @@ fn circumstance(open: &Overdue, segment: Segment) -> Circumstance {
 /// a broker that sleeps may be done with what it read.
 fn kind(open: &Overdue) -> Option<(VerdictKind, Segment)> {
     let runs = open.activity == Some(ThreadActivity::Running);
+    let has_no_cpu = open.activity == Some(ThreadActivity::Runnable);
     let is_off = matches!(open.activity, Some(ThreadActivity::Stopped | ThreadActivity::Blocked));
     Some(match open.place {
         // What left one socket of this host and is not in the other was lost, and TCP sends it again.
         Whereabouts::Network => (VerdictKind::Retransmission, Segment::StackRx),
         Whereabouts::Throttled => (VerdictKind::ClientThrottled, Segment::Wakeup),
+        Whereabouts::Broker | Whereabouts::Unasked if has_no_cpu => {
+            (VerdictKind::RunQueueContention, Segment::BrokerDwell)
+        }
+        _ if has_no_cpu => (VerdictKind::RunQueueContention, Segment::RunQueue),
         Whereabouts::BrokerQueue | Whereabouts::LeftUnread if runs => {
             (VerdictKind::BrokerCpuBound, Segment::Busy)
         }
@@ -133,6 +139,14 @@ mod tests {
     /// The verdict about a process that ran a moment ago, and had waited so long for quota in ten
     /// seconds.
     fn said(place: Whereabouts, waited_ms: u64) -> Option<VerdictKind> {
+        said_of(place, waited_ms, ThreadActivity::Running)
+    }
+
+    fn said_of(
+        place: Whereabouts,
+        waited_ms: u64,
+        activity: ThreadActivity,
+    ) -> Option<VerdictKind> {
         let task = TaskId { pid: Pid(7), tid: Tid(7) };
         let open = Overdue {
             messages: 3,
@@ -140,7 +154,7 @@ mod tests {
             place,
             leg: 2,
             process: Some((task, Comm::default())),
-            activity: Some(ThreadActivity::Running),
+            activity: Some(activity),
         };
         let (time, watched) = (Nanos::from_millis(waited_ms), Nanos::from_millis(10_000));
         let throttled =
@@ -176,5 +190,15 @@ mod tests {
         assert_eq!(said(Whereabouts::Broker, 8_000), Some(VerdictKind::CpuThrottled));
         assert_eq!(said(Whereabouts::Broker, 900), None);
         assert_eq!(said(Whereabouts::Network, 8_000), Some(VerdictKind::Retransmission));
+    }
+
+    #[test]
+    fn who_could_run_waits_for_a_cpu() {
+        let contention = Some(VerdictKind::RunQueueContention);
+        for place in [Whereabouts::BrokerQueue, Whereabouts::Broker, Whereabouts::ReaderQueue] {
+            assert_eq!(said_of(place, 900, ThreadActivity::Runnable), contention);
+        }
+        let throttled = said_of(Whereabouts::BrokerQueue, 8_000, ThreadActivity::Runnable);
+        assert_eq!(throttled, Some(VerdictKind::CpuThrottled));
     }
 }

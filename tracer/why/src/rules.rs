@@ -15,7 +15,9 @@ use super::kind::VerdictKind;
 use super::weigh::{Cost, Measured, ratio};
 use wirelap_events::{DropCause, MAX_LEGS, Total};
 use wirelap_limits::TimeLimits;
-use wirelap_limits::rules::{CROWD, LONGEST_EVENT, MIN_MESSAGES_FOR_VERDICT, MINOR_PROCESS};
+use wirelap_limits::rules::{
+    CROWD, LONGEST_EVENT, MIN_MESSAGES_FOR_VERDICT, MINOR_PROCESS, MOST_OF_TIME,
+};
 
 /// A kind of cause on a leg.
 struct KindOnLeg<'a> {
@@ -143,13 +145,19 @@ pub fn verdicts(evidence: &Evidence, gathered: &Gathered) -> Vec<Verdict> {
     found
 }
 
-/// The gravest first: problems, and of these what costs most now, then what costs most of all `messages`.
+/// The gravest first: problems, and of these what costs most now, then what costs most of all `messages`. Of a wait for a CPU that mostly nobody is
+/// known to have had, only the rest counts.
 pub fn sort(verdicts: &mut [Verdict], messages: u64) {
     let weight = |verdict: &Verdict| {
         let typical = verdict.median.0 as f64 * messages as f64;
         let slow = verdict.slow.0 as f64 * verdict.slow_messages as f64;
         let weighed = typical + slow;
-        if weighed > 0.0 { weighed } else { verdict.tail_share }
+        let unknown = verdict.evidence.iter().find_map(|clause| match *clause {
+            Clause::CpuHolderUnknown(share) => Some(share).filter(|&share| share > MOST_OF_TIME),
+            _ => None,
+        });
+        let known = 1.0 - unknown.unwrap_or_default();
+        if weighed > 0.0 { weighed * known } else { verdict.tail_share }
     };
     verdicts.sort_by(|a, b| {
         let stands_still =

@@ -270,6 +270,7 @@ mod tests {
         MessageRequest {
             made: Some(ever),
             read: Some(ever),
+            there: Some(ever),
             free_since: Some(ever),
             between: ever,
             resent: true,
@@ -315,8 +316,7 @@ mod tests {
         };
         let times = farthest_times();
         let range = ByteRange { start: Offset(u64::MAX), end: Offset(u64::MAX) };
-        let credit =
-            Credit { at: ever, full: ever, own: ever, unknown: ever, longest: Some((ever, ever)) };
+        let credit = Credit { at: ever, full: ever, own: ever, unknown: ever };
         Leg {
             flow: ends(1).flow,
             from: Some(SocketId(u64::MAX)),

@@ -42,6 +42,8 @@ pub struct Forwarders {
     parties: FxHashSet<u32>,
     /// Processes that were seen to pass nothing on for as long as that may take.
     sinks: FxHashSet<Receiver>,
+    /// Processes that somebody has subscribed at.
+    publishers: FxHashSet<Receiver>,
     /// Number of messages that each process has handed on, by receiver.
     roles: FxHashMap<Pid, Handed>,
     /// Processes that servers have sent messages to.
@@ -201,10 +203,14 @@ impl Forwarders {
     /// A process may pass messages on from now on: somebody has subscribed there.
     pub fn note_subscriber(&mut self, node: &Node) {
         self.sinks.remove(&Receiver::at(node));
+        if self.publishers.len() < FORWARDERS {
+            self.publishers.insert(Receiver::at(node));
+        }
     }
 
-    pub fn has_sinks(&self) -> bool {
-        !self.sinks.is_empty()
+    /// True if somebody has subscribed at a process.
+    pub fn has_subscribers(&self, node: &Node) -> bool {
+        self.publishers.contains(&Receiver::at(node))
     }
 
     /// True if it is not known yet whether a process passes messages on.

@@ -289,9 +289,24 @@ impl Messages {
         self.forwarders.is_undecided(node)
     }
 
-    /// True if some are known to pass nothing on.
-    pub fn has_sinks(&self) -> bool {
-        self.forwarders.has_sinks()
+    /// True if a leg of a message that may go straight or through somebody leads to a process that others have subscribed at, and of which it is not
+    /// known whether it passes on what it gets.
+    pub fn may_be_at_forwarder(&self, leg: &LegState) -> bool {
+        let may_go_on = || {
+            let message = self.open.get(leg.message);
+            message.is_some_and(|message| message.facts.topology == MessageRouting::Either)
+        };
+        self.forwarders.has_subscribers(leg.receiver())
+            && self.forwarders.is_undecided(leg.receiver())
+            && !leg.stays_inside()
+            && may_go_on()
+    }
+
+    /// The directions on which a message comes to a process and goes on from it, of a new leg that goes on at one that is no broker.
+    pub fn passed_on(&self, key: LegKey, new: &NewLeg) -> Option<(Direction, Direction)> {
+        let is_either = new.message.topology == MessageRouting::Either;
+        let parent = self.legs.get(self.leg(key).filter(|_| is_either)?.parent()?)?;
+        Some((new.direction, parent.direction))
     }
 
     /// True if a leg leads from a server to a process that is one for others, and of which it is not known yet whether it is a proxy.

@@ -62,7 +62,7 @@ pub struct LegReader {
 pub struct Permissions {
     /// Time at which its receiver had asked for messages last, where they are asked for.
     pub asked: Option<Nanos>,
-    /// The consumer or channel, and the time, of which its receiver had let its sender send more the last time, where only so many may
+    /// The consumer or channel, and the time of the last acknowledgement that let its sender send more, where only so many may
     /// be unacknowledged.
     pub permit: Option<(u64, Nanos)>,
     /// Times from and until which its receiver had no room, shortly before it was written.

@@ -5,7 +5,6 @@
 //! who does cannot be seen or be read, or not in the same words. It was lost if somebody got a message of the same topic
 //! that was sent before it, and, on the same connection, one that was sent after it.
 
-use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use wirelap_events::{Nanos, Pid};
 use wirelap_flow::Direction;
@@ -13,8 +12,9 @@ use wirelap_flow::Direction;
 /// Topics that are told apart in a row; of more, no message is said to be lost.
 const TOPICS: usize = 4096;
 
-/// Connections of a topic that are remembered: one that sees all would do.
-const WAYS: usize = 4;
+/// Connections of a topic that are remembered: one that sees all would do, but a reader may come and go several times before a message is given
+/// up.
+const WAYS: usize = 16;
 
 /// One connection that a topic's messages come to: when the first and the last were sent of those that came.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ pub struct LastReader {
 
 /// Readers that the messages of a row reach, by topic.
 #[derive(Debug, Default)]
-pub struct TopicReaders(FxHashMap<u64, ArrayVec<TopicReader, WAYS>>);
+pub struct TopicReaders(FxHashMap<u64, Vec<TopicReader>>);
 
 impl TopicReaders {
     /// Adds whom another row's messages reach, which has turned out to be the same.
@@ -49,7 +49,7 @@ impl TopicReaders {
         for (subject, readers) in other.0 {
             if self.0.len() < TOPICS || self.0.contains_key(&subject) {
                 let mine = self.0.entry(subject).or_default();
-                mine.extend(readers.into_iter().take(mine.remaining_capacity()));
+                mine.extend(readers.into_iter().take(WAYS.saturating_sub(mine.len())));
             }
         }
     }
@@ -72,7 +72,7 @@ impl TopicReaders {
             reader.pid = reader.pid.or(pid);
             return;
         }
-        if readers.is_full() {
+        if readers.len() >= WAYS {
             // The one that got nothing for longest.
             let oldest = readers.iter().enumerate().min_by_key(|(_, reader)| reader.last);
             if let Some(index) = oldest.map(|(index, _)| index) {

@@ -156,7 +156,6 @@ fn an_acknowledgement_makes_room_for_the_next_message() {
     // It had the first message until it acknowledged it, and that was read at once.
     let first = played.deliveries[1].legs[1].circumstances.permission.credit.unwrap();
     assert!(first.own > Nanos(0) && first.unknown == Nanos(0), "{first:?}");
-    assert!(first.longest.is_some_and(|(_, to)| asked[0].0 <= to && to <= first.at), "{first:?}");
     for (room, (given, taken)) in rooms[1..].iter().zip(asked) {
         assert!(room.is_some_and(|at| given < at && at < taken), "{room:?}: {given:?}, {taken:?}");
     }

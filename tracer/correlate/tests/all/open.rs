@@ -54,7 +54,8 @@ fn problems(group: &Group) -> Vec<&Verdict> {
 }
 
 fn doing(world: &mut World, pid: u32, activity: ThreadActivity) {
-    world.tell(Body::State(ThreadState { task: process(pid, "").task, activity }), &[]);
+    let task = process(pid, "").task;
+    world.tell(Body::State(ThreadState { task, activity, cpu_time: None }), &[]);
 }
 
 #[test]

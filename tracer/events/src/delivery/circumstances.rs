@@ -137,6 +137,8 @@ pub struct MessageRequest {
     pub made: Option<Nanos>,
     /// Time at which the sender had read it; `None` if that was not seen.
     pub read: Option<Nanos>,
+    /// Time at which it was there for the sender; `None` if that was not seen.
+    pub there: Option<Nanos>,
     /// From when on the receiver could have made it: it had everything that it got before.
     pub free_since: Option<Nanos>,
     /// For how long, after the sender had the message and before `free_since`, the receiver had the answer to its last request, as far as is
@@ -299,8 +301,6 @@ pub struct Credit {
     pub own: Nanos,
     /// For how much of the rest it is not known whether it had some.
     pub unknown: Nanos,
-    /// The longest interval of its own.
-    pub longest: Option<(Nanos, Nanos)>,
 }
 
 /// Lost bytes of a leg's connection.

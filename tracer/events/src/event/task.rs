@@ -143,6 +143,8 @@ pub struct ThreadState {
     pub task: TaskId,
     /// Activity of the thread.
     pub activity: ThreadActivity,
+    /// Time for which the threads of its process have had a CPU; `None` if it is not known.
+    pub cpu_time: Option<Nanos>,
 }
 
 /// Activity of a thread. The variants are in ascending order: a process does what its most active thread does.
@@ -155,7 +157,9 @@ pub enum ThreadActivity {
     Asleep,
     /// The thread waits for something that signals do not interrupt, usually a disk.
     Blocked,
-    /// The thread runs or is runnable.
+    /// The thread is runnable, and none of its process has a CPU.
+    Runnable,
+    /// The thread runs, or it is runnable and it is not known whether it has a CPU.
     Running,
 }
 

@@ -179,8 +179,10 @@ impl FlowControl {
         }
         let open = self.requests_mut().take_while(|request| request.read.is_none());
         for request in open.filter(|request| request.end <= end) {
-            let seen = marks.path(ByteRange::last_before(request.end), 0).circumstances;
-            request.read = Some((at, seen.loss.resent || seen.loss.behind));
+            let path = marks.path(ByteRange::last_before(request.end), 0);
+            let loss = &path.circumstances.loss;
+            request.read = Some((at, loss.resent || loss.behind));
+            request.there = path.ready;
         }
     }
 }

@@ -53,8 +53,8 @@ pub struct Permits(Vec<LinePermits>);
 #[derive(Debug, Default)]
 struct LinePermits {
     line: u64,
-    /// The last time that its sender might send more again.
-    last: Option<Nanos>,
+    /// The last acknowledgement that let its sender send more again: when it was seen, and its end.
+    last: Option<(Nanos, Offset)>,
     /// Before, it is not known how long it took itself, unless there is a span.
     unknown_until: Nanos,
     /// Times in which the receiver had messages that it had not acknowledged.
@@ -79,14 +79,14 @@ struct Span {
 }
 
 impl Permits {
-    /// The last time that the sender might send more of a consumer or channel.
-    pub fn last_of(&self, line: u64) -> Option<Nanos> {
+    /// The last acknowledgement that let the sender send more of a consumer or channel: when it was seen, and its end.
+    pub fn last_of(&self, line: u64) -> Option<(Nanos, Offset)> {
         self.of(line)?.last
     }
 
     /// The last time that it might send more of any.
     pub fn last(&self) -> Option<Nanos> {
-        self.0.iter().filter_map(|one| one.last).max()
+        self.0.iter().filter_map(|one| Some(one.last?.0)).max()
     }
 
     /// An acknowledgement was seen; `permits_more` if the sender may send more from then on. `arrived` says when bytes of its direction
@@ -113,9 +113,10 @@ impl Permits {
             Answered::By(at) => one.unknown_until = one.unknown_until.max(at),
         }
         if permits_more {
-            let since = seen.full.or(one.last).unwrap_or_default();
+            let last = one.last.map(|(at, _)| at);
+            let since = seen.full.or(last).unwrap_or_default();
             one.on_the_way.push_back((since, seen.at, seen.end));
-            one.last = Some(seen.at);
+            one.last = Some((seen.at, seen.end));
         }
         one.settle(arrived);
     }
@@ -132,22 +133,16 @@ impl Permits {
         let had = had.min(at);
         let until = one.unknown_until.clamp(had, at);
         let (mut own, mut known) = (Nanos(0), Nanos(0));
-        let mut longest: Option<(Nanos, &Span)> = None;
         // Most messages wait for less time than is remembered: the last spans come first.
         for span in one.spans.0.iter().rev().take_while(|span| span.to > had) {
-            let held = span.within(had, at);
-            own += held;
+            own += span.within(had, at);
             known += span.within(had, until);
-            if held > longest.map_or(Nanos(0), |(longest, _)| longest) {
-                longest = Some((held, span));
-            }
         }
         Credit {
             at,
             full: one.full_within(had, at, arrived),
             own,
             unknown: until - had - known.min(until - had),
-            longest: longest.map(|(_, span)| (span.from.max(had), span.to.min(at))),
         }
     }
 
@@ -268,32 +263,28 @@ mod tests {
         permits.acknowledged(line, &seen, permits_more, |_| Some(ms(at)));
     }
 
-    /// The receiver's own time, the unknown time, and the longest span, in milliseconds.
-    fn credit(permits: &Permits, had: u64, at: u64) -> (u64, u64, Option<(u64, u64)>) {
+    /// The receiver's own time and the unknown time, in milliseconds.
+    fn credit(permits: &Permits, had: u64, at: u64) -> (u64, u64) {
         let credit = permits.credit(1, (ms(had), ms(at)), |_| None);
         let in_ms = |time: Nanos| time.0 / 1_000_000;
-        (
-            in_ms(credit.own),
-            in_ms(credit.unknown),
-            credit.longest.map(|(a, b)| (in_ms(a), in_ms(b))),
-        )
+        (in_ms(credit.own), in_ms(credit.unknown))
     }
 
     #[test]
     fn a_stop_is_the_receivers_though_it_was_fast_after_that() {
         // It was stopped with five messages, acknowledged them at once, and then one each 20 ms on a slow line.
         let permits = permits(&[(10, 900), (11, 901), (12, 901), (920, 921), (940, 941)]);
-        assert_eq!(permits.last_of(1), Some(ms(941)));
-        assert_eq!(credit(&permits, 100, 941), (801 + 2, 0, Some((100, 901))));
-        assert_eq!(credit(&permits, 905, 941), (2, 0, Some((940, 941))));
-        assert_eq!(credit(&permits, 902, 919), (0, 0, None));
+        assert_eq!(permits.last_of(1), Some((ms(941), Offset(941))));
+        assert_eq!(credit(&permits, 100, 941), (801 + 2, 0));
+        assert_eq!(credit(&permits, 905, 941), (2, 0));
+        assert_eq!(credit(&permits, 902, 919), (0, 0));
     }
 
     #[test]
     fn what_was_not_seen_is_not_known() {
         let mut permits = permits(&[(10, 20)]);
         acknowledged(&mut permits, 1, (None, 50), Answered::By(ms(50)), true);
-        assert_eq!(credit(&permits, 0, 100), (10, 40, Some((10, 20))));
+        assert_eq!(credit(&permits, 0, 100), (10, 40));
         assert_eq!(permits.last_of(2), None);
     }
 
@@ -302,8 +293,8 @@ mod tests {
     fn what_makes_no_room_counts_as_time() {
         let mut permits = permits(&[(0, 1)]);
         acknowledged(&mut permits, 1, (None, 30), Answered::Within(ms(10), ms(30)), false);
-        assert_eq!((permits.last_of(1), permits.last()), (Some(ms(1)), Some(ms(1))));
-        assert_eq!(credit(&permits, 5, 60), (20, 0, Some((10, 30))));
+        assert_eq!((permits.last_of(1), permits.last()), (Some((ms(1), Offset(1))), Some(ms(1))));
+        assert_eq!(credit(&permits, 5, 60), (20, 0));
     }
 
     /// As many as ever were unacknowledged for 25 of 1,000 ms: twice 10 ms and the 5 ms of an acknowledgement's

@@ -37,6 +37,8 @@ pub struct Request {
     pub line: u64,
     /// Time at which it was read, and whether TCP had to send it, or what came before it, again.
     pub read: Option<(Nanos, bool)>,
+    /// Time at which it was there for who read it.
+    pub there: Option<Nanos>,
     /// Time at which all that came before was there for who asks.
     pub free_since: Option<Nanos>,
     /// One past the last byte of the messages of its answer.

@@ -31,9 +31,12 @@ impl Schedules<'_> {
             self.reader(leg, rests);
             self.too_slow(leg, rests);
             if let Some(before) = before
-                && let Some(read) = before.times.get(Stage::Read)
+                && let Some((stage, read)) = before.times.seen().next_back()
             {
                 self.dwell(leg, ForwarderRead { read, by: before.reader }, rests);
+                if stage < Stage::Read {
+                    rests.dwell = self.until_send(leg, read);
+                }
             }
             before = Some(leg);
         }
@@ -124,11 +127,18 @@ impl Schedules<'_> {
         let Some(sent) = leg.times.get(Stage::Send) else { return };
         let seen = &leg.circumstances;
         let asking = || Some((seen.request.free_since?.max(read), seen.request.made?.min(sent)));
-        let acknowledging = || seen.awaited_credit()?.longest;
-        if let (Some((from, to)), Some(reader)) = (asking().or_else(acknowledging), leg.reader)
+        if let (Some((from, to)), Some(reader)) = (asking(), leg.reader)
             && to > from
         {
             rests.requester = self.rested(reader, from, to);
+        } else if let (Some(credit), Some(reader)) = (seen.awaited_credit(), leg.reader)
+            && credit.own > Nanos(0)
+        {
+            // While it had nothing to acknowledge, it slept.
+            let idle = credit.at - read - credit.own;
+            rests.requester = self
+                .rested(reader, read, credit.at)
+                .map(|rested| OffCpu { asleep: rested.asleep - idle.min(rested.asleep), ..rested });
         }
         self.add_waits(&leg.before, (read, sent), &mut rests.before);
         self.add_handoffs(&leg.before, (read, sent), &mut rests.handoff_before);
@@ -142,6 +152,12 @@ impl Schedules<'_> {
             let last = leg.before.last().map_or(read, |hop| hop.running.max(read));
             rests.sender = self.rested(sender, last, sent);
         }
+    }
+
+    /// Times off the CPU of a forwarder's sending thread, from when the end of a message was in its socket until it sent the beginning.
+    fn until_send(self, leg: &Leg, ready: Nanos) -> Option<OffCpu> {
+        let sent = leg.times.get(Stage::Send)?;
+        self.rested(leg.sender?, ready, sent)
     }
 
     /// Times off the CPU of a thread; `None` if it was not followed. Its sleep counts as a wait

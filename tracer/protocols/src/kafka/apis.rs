@@ -9,6 +9,8 @@ pub(super) const PRODUCE: i16 = 0;
 pub(super) const FETCH: i16 = 1;
 /// The key of Metadata.
 pub(super) const METADATA: i16 = 3;
+/// The key of `OffsetCommit`.
+pub(super) const OFFSET_COMMIT: i16 = 8;
 /// The key of `OffsetFetch`.
 pub(super) const OFFSET_FETCH: i16 = 9;
 /// The key of `SaslHandshake`.

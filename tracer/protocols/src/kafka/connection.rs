@@ -1,7 +1,8 @@
 //! The decoder of one connection: requests in one direction, responses in the other.
 
-use super::apis::{ApiCall, FETCH, METADATA, OFFSET_FETCH, PRODUCE, SHARE_FETCH};
+use super::apis::{ApiCall, FETCH, METADATA, OFFSET_COMMIT, OFFSET_FETCH, PRODUCE, SHARE_FETCH};
 use super::calls::PendingRequests;
+use super::commit;
 use super::fetch::ConsumerPositions;
 use super::fields::{KafkaFieldError, KafkaFields, KafkaResult};
 use super::handover;
@@ -131,6 +132,10 @@ impl KafkaConnection {
                 if let Ok(ask) = share::asked(body) {
                     out.asks(ask);
                 }
+            }
+            OFFSET_COMMIT => {
+                let number = |id| self.topics.number(KafkaTopic::Id(id));
+                commit::learn(&self.topics.handovers, call, body, number);
             }
             OFFSET_FETCH => {
                 self.group = handover::asked_for(call, body).map(|group| (id, group));

@@ -55,8 +55,6 @@ struct ConsumerPosition {
     begun: u32,
     /// The number of the request that took it over from another member of the consumer's group.
     taken_over: Option<u32>,
-    /// The offset after the last record that the other member was sent.
-    read_before: i64,
 }
 
 /// Positions of a consumer in its partitions.
@@ -233,9 +231,7 @@ impl ConsumerPositions {
         if let Some(taken) = taken.filter(|taken| taken.passed_over > 0) {
             self.passed_over[usize::from(taken.is_same_group)].grow(taken.passed_over);
         }
-        let read_before = taken.and_then(|taken| taken.read_before);
-        position.read_before = read_before.unwrap_or_default();
-        if read_before.is_some() {
+        if taken.is_some_and(|taken| taken.read_before.is_some()) {
             self.taken_over = Some(self.requests);
         }
     }
@@ -251,9 +247,8 @@ impl ConsumerPositions {
             return RecordStatus::Again;
         }
         position.next = offset.saturating_add(1);
-        let is_new = offset >= position.read_before;
-        let taken_over = position.taken_over.filter(|_| is_new);
-        let requests_ago = taken_over.map(|then| self.requests.wrapping_sub(then));
+        // Records that the other member was sent and did not commit, too: they are sent again for that.
+        let requests_ago = position.taken_over.map(|then| self.requests.wrapping_sub(then));
         match requests_ago.filter(|&requests| requests < TAKEN_OVER) {
             Some(requests_ago) => RecordStatus::TakenOver { requests_ago },
             None => RecordStatus::Message,

@@ -7,7 +7,7 @@
 //!
 //! Clients request the group's offsets and the records on different connections, which share this table. Groups that read
 //! the same partition are independent of each other. A consumer belongs to the group whose `OffsetFetch` response had the
-//! offset at which the consumer begins.
+//! offset at which the consumer begins, or which commits what it alone has read.
 //!
 //! ```text
 //! OffsetFetchRequest 0-7
@@ -112,6 +112,17 @@ impl HandoverTable {
             partition.offsets.pop_front();
         }
         partition.offsets.push_back((group, offset));
+    }
+
+    /// A group has committed an offset: a consumer of no known group that alone has been sent the records before it is a member.
+    pub fn commits(&mut self, key: PartitionKey, group: u64, offset: i64) {
+        let Some(partition) = self.partitions.get_mut(&key) else { return };
+        let reads =
+            |span: &&mut ReadRange| !span.has_left && (span.from..=span.to).contains(&offset);
+        let mut readers = partition.spans.iter_mut().filter(reads);
+        if let (Some(span), None) = (readers.next(), readers.next()) {
+            span.group = span.group.or(Some(group));
+        }
     }
 
     /// Notes that a consumer begins to read a partition. Returns what it takes over, if others read it before.
@@ -327,6 +338,15 @@ mod tests {
         assert_eq!(takes_over([1, 1], false), Some(100));
         assert_eq!(takes_over([1, 2], false), None);
         assert_eq!(takes_over([1, 1], true), None);
+        // A commit tells of which group it is, whether it has left or not.
+        let mut table = HandoverTable::default();
+        let [before, after] = [table.reader(), table.reader()];
+        table.begins(PARTITION, before, 0);
+        table.commits(PARTITION, 1, 0);
+        table.reaches(PARTITION, before, 100, false);
+        table.set_offset(PARTITION, 1, 0);
+        let taken = table.begins(PARTITION, after, 0).and_then(|taken| taken.read_before);
+        assert_eq!(taken, Some(100));
         // Seen to leave, it may have been a member since before the observation began.
         let mut table = HandoverTable::default();
         let [before, after] = [table.reader(), table.reader()];

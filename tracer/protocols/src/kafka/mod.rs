@@ -20,6 +20,7 @@
 //! | `meaning` | what a record means, by what is known of the connection |
 //! | `share` | what members of share groups are given |
 //! | `handover` | records that are sent to two consumers of a group |
+//! | `commit` | offsets that groups commit |
 //! | `record` | records as frames, and their keys |
 //! | `head` | the head of a PDU |
 //! | `open` | a PDU with records, part by part |
@@ -90,6 +91,7 @@
 mod apis;
 mod batch;
 mod calls;
+mod commit;
 mod compressed;
 mod connection;
 mod fetch;

@@ -54,9 +54,16 @@ impl ZmtpConnection {
         }
         let sender = self.sockets[side as usize];
         let receiver = self.sockets[side.other() as usize];
-        let assembly = &mut self.messages[side as usize];
+        let [one, other] = &mut self.messages;
+        let (assembly, other) = if side == Side::A { (one, &*other) } else { (other, &*one) };
+        let subscribes = match (sender, receiver) {
+            (Some(socket), _) => socket == SocketType::Subscriber,
+            (None, Some(socket)) => socket == SocketType::Publisher,
+            (None, None) => !assembly.has_sent() && other.begins_with(part.body.get(1..)),
+        };
         if assembly.is_between()
-            && let Some(name) = subscription(sender, receiver, &part)
+            && subscribes
+            && let Some(name) = subscription(&part)
         {
             return out.frame(&frame_without_data(part.range, name, FrameClass::Subscribe));
         }
@@ -67,19 +74,12 @@ impl ZmtpConnection {
 }
 
 /// The name of a subscription. Up to version 3.0, a subscription is a message: 1 or 0, then the prefix of the messages to
-/// receive (RFC 23, "The Publish-Subscribe Pattern").
-fn subscription(
-    sender: Option<SocketType>,
-    receiver: Option<SocketType>,
-    part: &MessagePart<'_>,
-) -> Option<&'static str> {
-    let subscribes = match sender {
-        Some(socket) => socket == SocketType::Subscriber,
-        None => receiver == Some(SocketType::Publisher),
-    };
+/// receive (RFC 23, "The Publish-Subscribe Pattern"). If the types of the sockets are not known, it is one from a socket that has sent nothing
+/// else, if the other one's message begins with its prefix.
+fn subscription(part: &MessagePart<'_>) -> Option<&'static str> {
     match part.body.first() {
-        Some(1) if subscribes && !part.has_more => Some("SUBSCRIBE"),
-        Some(0) if subscribes && !part.has_more => Some("CANCEL"),
+        Some(1) if !part.has_more => Some("SUBSCRIBE"),
+        Some(0) if !part.has_more => Some("CANCEL"),
         _ => None,
     }
 }

@@ -22,6 +22,9 @@ const KEPT_PAYLOAD: usize = 256;
 /// The longest topic that is kept.
 const LONGEST_TOPIC: usize = 4096;
 
+/// Bytes that are kept of a message's first part to compare them with subscriptions, if the socket types are not known.
+const KEPT_BEGINNING: usize = 64;
+
 /// If the socket types are not known, a longer first part is not considered a topic.
 const PLAUSIBLE_TOPIC: u64 = 255;
 
@@ -104,6 +107,9 @@ pub(super) struct MultipartAssembly {
     payload: Vec<u8>,
     /// True if bytes after those in `payload` were not captured or not kept.
     is_cut: bool,
+    /// The first bytes of the last message, if the socket types are not known.
+    beginning: Vec<u8>,
+    has_sent: bool,
 }
 
 /// The meaning of a part.
@@ -127,6 +133,16 @@ impl MultipartAssembly {
         self.state == MultipartState::Between
     }
 
+    /// True if it has sent a message.
+    pub fn has_sent(&self) -> bool {
+        self.has_sent
+    }
+
+    /// True if the last message began with these bytes.
+    pub fn begins_with(&self, prefix: Option<&[u8]>) -> bool {
+        self.has_sent && prefix.is_some_and(|prefix| self.beginning.starts_with(prefix))
+    }
+
     /// Adds the next part. Returns the number of its payload bytes, and the message that is complete with it.
     pub fn part<'s>(
         &'s mut self,
@@ -142,6 +158,10 @@ impl MultipartAssembly {
         let is_first = self.is_between();
         if is_first {
             self.begin(part.range.start);
+            if pattern == MessagePattern::Unknown {
+                self.beginning.clear();
+                crate::reader::extend_up_to(&mut self.beginning, part.body, KEPT_BEGINNING);
+            }
         }
         let role = self.role(pattern, &part, is_first);
         self.take(role, &part);
@@ -212,6 +232,7 @@ impl MultipartAssembly {
     /// The message that ends with `last`.
     fn finish<'s>(&'s mut self, last: MessagePart<'s>) -> Option<DecodedMessage<'s>> {
         let MultipartState::Open(start) = std::mem::take(&mut self.state) else { return None };
+        self.has_sent = true;
         let is_alone = self.payload_len == last.len;
         Some(DecodedMessage {
             extent: ByteRange { start, end: last.range.end },

@@ -24,7 +24,7 @@ fields! {
     DroppedPacket { flow, cause, reason, len; outward, queued, tcp, netns, mtu }
     Holder { task, comm, held }
     LostEvents { probe, count; cause }
-    ThreadState { task, activity }
+    ThreadState { task, activity; cpu_time }
     ProcessEnd { task, status, out_of_memory }
     FlowKey { transport, src, dst, scope }
 }
@@ -35,7 +35,7 @@ variants! {
     SendKind { 0 => Stream { start, len, state }, 1 => Datagram { len, entered } }
     Nagle { 0 => On, 1 => Off, 2 => Corked }
     PacketHook { 0 => Xmit, 1 => Rx }
-    ThreadActivity { 0 => Stopped, 1 => Asleep, 2 => Blocked, 3 => Running }
+    ThreadActivity { 0 => Stopped, 1 => Asleep, 2 => Blocked, 3 => Running, 4 => Runnable }
     OffCpuReason { 0 => Asleep, 1 => Blocked, 2 => Stopped, 3 => Preempted }
     SleepCall { 0 => Unknown, 1 => Lock, 2 => Timer, 3 => Call, 4 => Poll }
     DropCause { 0 => SocketBuffer, 1 => Queue, 2 => NoSocket, 3 => Other, 4 => Filter, 5 => Duplicate, 6 => TooBig }

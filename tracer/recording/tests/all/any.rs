@@ -38,14 +38,15 @@ pub fn told() -> impl Strategy<Value = OwnedEvent> {
         drops().prop_map(Body::Drop),
         (probe(), any::<u64>(), loss_cause())
             .prop_map(|(probe, count, cause)| Body::Lost(LostEvents { probe, count, cause })),
-        (task(), 0usize..4).prop_map(|(task, doing)| {
+        (task(), 0usize..5, any::<Option<u64>>()).prop_map(|(task, doing, cpu)| {
             let all = [
                 ThreadActivity::Stopped,
                 ThreadActivity::Asleep,
                 ThreadActivity::Blocked,
+                ThreadActivity::Runnable,
                 ThreadActivity::Running,
             ];
-            Body::State(ThreadState { task, activity: all[doing] })
+            Body::State(ThreadState { task, activity: all[doing], cpu_time: cpu.map(Nanos) })
         }),
         any::<bool>().prop_map(Body::Window),
         any::<u64>().prop_map(|since| Body::Waiting(Nanos(since))),

@@ -113,6 +113,7 @@ const fn activity_name(activity: ThreadActivity) -> &'static str {
         ThreadActivity::Stopped => "stopped",
         ThreadActivity::Asleep => "asleep",
         ThreadActivity::Blocked => "blocked",
+        ThreadActivity::Runnable => "runnable",
         ThreadActivity::Running => "running",
     }
 }

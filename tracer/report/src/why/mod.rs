@@ -131,7 +131,7 @@ pub struct ReportedOverdue {
     pub place: String,
     /// The process that holds the messages; absent if it is not known.
     pub process: Option<Task>,
-    /// The state of that process's most active thread: `stopped`, `asleep`, `blocked` or `running`; absent if it was not
+    /// The state of that process's most active thread: `stopped`, `asleep`, `blocked`, `runnable` or `running`; absent if it was not
     /// checked.
     pub doing: Option<String>,
 }

@@ -46,6 +46,9 @@ pub const fn activity(activity: ThreadActivity) -> &'static str {
             "a thread of it is blocked in the kernel without taking signals, as for a disk"
         }
         ThreadActivity::Asleep => "its threads sleep, though there is something to do",
+        ThreadActivity::Runnable => {
+            "a thread of it could run, and others have the CPU: the process had next to none of late"
+        }
         ThreadActivity::Running => "a thread of it is running, at something else",
     }
 }

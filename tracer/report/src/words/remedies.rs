@@ -1,7 +1,9 @@
 //! The usual remedies against a verdict: in the middleware's own words where its protocol has some, and in general ones otherwise.
 
 use super::phrases::own_remedies;
-use super::verdicts::{VerdictWords, cpu_throttled, fetch_wait, of_proxy, run_queue_contention};
+use super::verdicts::{
+    VerdictWords, cpu_throttled, fetch_wait, of_proxy, run_queue_contention, sender_batching,
+};
 use std::borrow::Cow;
 use wirelap_correlate::{Remedy, Verdict, Why};
 use wirelap_protocols::broker;
@@ -22,6 +24,7 @@ pub fn remedy(verdict: &Verdict, why: &Why) -> String {
         }
         Remedy::CpuLimit(quota) => cpu_throttled::cpu_limit(quota.as_deref()),
         Remedy::Commit => fetch_wait::COMMIT.to_owned(),
+        Remedy::MoreRequests => sender_batching::MORE_REQUESTS.to_owned(),
         Remedy::TraceLess => run_queue_contention::TRACE_LESS.to_owned(),
         Remedy::OutsideReceive => "look at what the process waits for outside its receive call: a lock, a disk, a sleep, another service".into(),
     }

@@ -6,7 +6,7 @@ use super::super::kind::VerdictKind;
 use super::LegParts;
 use super::held_back::kept_by;
 use super::span::Span;
-use wirelap_events::{Hop, Leg, Nanos, OffCpu, OffCpuReason, Segment, SleepCall};
+use wirelap_events::{Hop, Leg, Nanos, OffCpu, OffCpuReason, Segment, SleepCall, Stage};
 use wirelap_flow::has_slept;
 use wirelap_limits::causes::{LONGEST_HANDING_ON, NOTICEABLE_TIME, SHORTEST_STALL};
 
@@ -63,6 +63,12 @@ impl LegParts<'_> {
             let taken = rest.advance(taken);
             self.charge_awaited(VerdictKind::Retransmission, Awaited::Request, taken);
         }
+        // The way of the request, which nobody is late with.
+        if let (Some(asked), Some(there)) = (asked, seen.request.there)
+            && there >= asked + NOTICEABLE_TIME
+        {
+            self.charge_awaited(VerdictKind::FetchWait, Awaited::Answer, rest.advance(there));
+        }
         let mut is_awaited = asked.is_some();
         if let Some(until) = asked.and_then(|asked| self.request_may_wait_until(asked, sent)) {
             self.charge_kind(Segment::BrokerDwell, VerdictKind::FetchWait, rest.advance(until));
@@ -83,6 +89,9 @@ impl LegParts<'_> {
             // What the broker did from then on is its own matter.
             let until = self.leg.before.last().map_or(sent, |last| last.woken);
             self.charge_awaited(VerdictKind::FetchWait, Awaited::Expiry, rest.advance(until));
+        }
+        if before.times.get(Stage::Read).is_none() {
+            return self.charge_dwell_unread(rest.advance(sent));
         }
         let mut woken_by_own = false;
         for hop in &self.leg.before {
@@ -106,6 +115,21 @@ impl LegParts<'_> {
             rested.as_ref(),
             Cause::when(seen, VerdictKind::BrokerCpuBound),
         );
+    }
+
+    /// The forwarder sent the beginning of a message before it had read the end, which was in its socket.
+    fn charge_dwell_unread(&mut self, time: Nanos) {
+        let segment = Segment::BrokerDwell;
+        let Some(rested) = self.rests.dwell else {
+            return self.charge(segment, Cause::Ordinary, time);
+        };
+        let asleep = rested.asleep.min(time);
+        let slept = asleep - self.charge_lock(segment, &rested, asleep);
+        let slept = self.charge_unread_end(rested.polled, slept);
+        self.charge(segment, self.cause_of_sleep(slept), slept);
+        let is_followed = !self.leg.before.is_empty();
+        let work = Cause::when(is_followed, VerdictKind::BrokerCpuBound);
+        self.charge_work(segment, &rested, time - asleep, work);
     }
 
     /// Earlier bytes were in the socket when the broker had the message, or was permitted to send it.

@@ -6,7 +6,7 @@ use super::super::kind::VerdictKind;
 use super::super::waits;
 use super::{BlamedPart, LegParts};
 use arrayvec::ArrayVec;
-use wirelap_events::{Holder, Hop, MAX_HOPS, Nanos, OffCpu, Segment, SleepCall};
+use wirelap_events::{Holder, Hop, Leg, MAX_HOPS, Nanos, OffCpu, Segment, SleepCall};
 use wirelap_limits::causes::{NOTICEABLE_TIME, SHORTEST_STALL};
 
 impl LegParts<'_> {
@@ -60,11 +60,7 @@ impl LegParts<'_> {
         let mut left = asleep - locked;
         if !self.is_last {
             let unwatched = rested.polled.min(left);
-            // Until it has answered an earlier request, it is meant to read nothing: what held that one up is not known.
-            let in_turn = self.leg.circumstances.permission.answers_in_turn;
-            let backpressure = Cause::Of(VerdictKind::Backpressure);
-            let cause = if in_turn { Cause::Ordinary } else { backpressure };
-            self.charge(segment, cause, unwatched);
+            self.charge(segment, Self::cause_of_unwatched(self.leg), unwatched);
             left -= unwatched;
         }
         self.charge_kind(segment, self.kind_of_stall(), left);
@@ -92,8 +88,12 @@ impl LegParts<'_> {
         let is_behind = rested.blocker.task != Holder::NOBODY.task;
         let blocked = if is_behind { blocked } else { Nanos(0) };
         let mut put = Nanos(0);
-        let parts =
-            [(VerdictKind::LockWait, locked, &rested.waker), (stalled, blocked, &rested.blocker)];
+        let lock = if self.is_at_earlier_request(segment, &rested.waker) {
+            self.kind_of_work()
+        } else {
+            VerdictKind::LockWait
+        };
+        let parts = [(lock, locked, &rested.waker), (stalled, blocked, &rested.blocker)];
         for (kind, time, holder) in parts {
             if time >= SHORTEST_STALL {
                 let holder_slept = kind == stalled && rested.behind_timer;
@@ -103,6 +103,15 @@ impl LegParts<'_> {
             }
         }
         put
+    }
+
+    /// True if a thread that the reader waits for handles an earlier request of the same connection, before which it reads nothing.
+    fn is_at_earlier_request(&self, segment: Segment, thread: &Holder) -> bool {
+        let reader = self.leg.reader.map(|reader| reader.pid);
+        segment == Segment::Wakeup
+            && !self.is_last
+            && self.leg.circumstances.permission.answers_in_turn
+            && reader == Some(thread.task.pid)
     }
 
     /// The verdict for a reader that is at work on something else.
@@ -172,5 +181,12 @@ impl LegParts<'_> {
             time - asleep,
             Cause::when(is_long, self.kind_of_work()),
         );
+    }
+
+    /// The cause where a forwarder does not watch the connection of a leg.
+    pub fn cause_of_unwatched(leg: &Leg) -> Cause {
+        // Until it has answered an earlier request, it is meant to read nothing: what held that one up is not known.
+        let in_turn = leg.circumstances.permission.answers_in_turn;
+        if in_turn { Cause::Ordinary } else { Cause::Of(VerdictKind::Backpressure) }
     }
 }

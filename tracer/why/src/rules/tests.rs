@@ -205,3 +205,23 @@ fn the_mean_of_what_messages_lose_is_not_above_the_most() {
         assert_eq!(rounded, [11, 11]);
     }
 }
+
+#[test]
+fn who_had_the_cpu_is_to_be_known() {
+    let first = |unknown| {
+        let said = |kind, slow| Verdict {
+            slow_messages: 10,
+            slow: Nanos(slow),
+            ..Verdict::new(kind, Severity::Problem)
+        };
+        let contention = Verdict {
+            evidence: vec![Clause::CpuHolderUnknown(unknown)],
+            ..said(VerdictKind::RunQueueContention, 300)
+        };
+        let mut all = [said(VerdictKind::ClientStalled, 200), contention];
+        sort(&mut all, 100);
+        all[0].kind
+    };
+    assert_eq!(first(0.2), VerdictKind::RunQueueContention);
+    assert_eq!(first(0.9), VerdictKind::ClientStalled);
+}

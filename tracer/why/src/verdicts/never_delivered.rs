@@ -39,7 +39,9 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
             clauses.push(Clause::Swallowed { messages, sent, dropped });
         }
         clauses.extend(missed(evidence, !clauses.is_empty()));
-        let abandoned = losses.surely(losses.abandoned.messages);
+        // What a subscriber had not got when it left came before that.
+        let after = losses.abandoned.messages.saturating_sub(losses.left_behind.messages);
+        let abandoned = losses.surely(after);
         if abandoned.saturating_mul(TOLERATED_LOSS) > sent {
             // Whoever leaves with its protocol's farewell meant to.
             if clauses.is_empty() && !losses.abandoned.is_abrupt {

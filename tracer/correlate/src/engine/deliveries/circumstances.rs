@@ -92,6 +92,7 @@ fn request_made_at(flow: &Flow, made: Nanos) -> MessageRequest {
     MessageRequest {
         made: Some(made),
         read: read.map(|(at, _)| at),
+        there: request.and_then(|request| request.there),
         free_since: request.and_then(|request| request.free_since),
         between: Nanos(0),
         resent: read.is_some_and(|(_, resent)| resent),

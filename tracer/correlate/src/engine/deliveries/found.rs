@@ -38,9 +38,6 @@ impl Deliveries {
 
     /// Notes that somebody has just subscribed at an end.
     fn note_subscribers(&mut self, at: Nanos, direction: Direction, c: &Context<'_>) {
-        if !self.messages.has_sinks() {
-            return;
-        }
         for direction in [direction, direction.back()] {
             let flow = c.conversations.flows().flow(direction);
             if flow.is_some_and(|flow| flow.control().subscribed == at)
@@ -230,7 +227,14 @@ impl Deliveries {
         let united = self.messages.take_united().map(|[one, other]| (other, one));
         let relayed = self.messages.relayed(key, new);
         let replicated = || self.messages.replicated(key, new);
-        for (part, whole) in united.into_iter().chain(relayed.or_else(replicated)) {
+        // One that serves at several ports, where those that it gets messages from and sends them to have connected.
+        let is_at_its_ports = |&(to, from): &(Direction, Direction)| {
+            let server = |direction: Direction| c.conversations.flows().server(direction);
+            server(to) == Some(to.side) && server(from) == Some(from.side.other())
+        };
+        let passed_on = || self.messages.passed_on(key, new).filter(is_at_its_ports);
+        let one = relayed.or_else(replicated).or_else(passed_on);
+        for (part, whole) in united.into_iter().chain(one) {
             if let (Some(part), Some(whole)) = (c.row_of(part), c.row_of(whole)) {
                 c.accounts.rows.join(part, whole);
             }

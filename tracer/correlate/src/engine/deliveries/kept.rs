@@ -3,10 +3,11 @@
 use super::{Context, Deliveries};
 use wirelap_events::{GroupId, Nanos};
 use wirelap_flow::{Direction, Found, Marks};
+use wirelap_limits::rules::LONGEST_SEND_AFTER_REPLY;
 
 impl Deliveries {
     /// Notes for how long the publisher of a message kept it before it wrote it, by the time that the message has from it. Who passes on what
-    /// it got may pass on its time, too; what waits for the reply to messages before it is not kept.
+    /// it got may pass on its time, too; what waits for the reply to messages before it is told apart.
     pub(super) fn note_kept(
         &self,
         found: &Found,
@@ -30,6 +31,8 @@ impl Deliveries {
         let since = made.max(last_reply);
         let slept = c.host.threads().slept(task.tid, since, written);
         let kept = slept.unwrap_or(written - since);
-        row.evidence.kept().add(made, written, kept);
+        let is_answered = last_reply + LONGEST_SEND_AFTER_REPLY >= written;
+        let awaited = if is_answered { last_reply - made.min(last_reply) } else { Nanos(0) };
+        row.evidence.kept().add(made, written, kept, awaited);
     }
 }

@@ -9,7 +9,9 @@ use wirelap_events::{
     FlowRange, GroupId, Leg, Nanos, Probe, Saturate, Stage, Stamp, TraceDetail, Transport,
 };
 use wirelap_flow::{Direction, Flow, FlowTable, LegKey, begin_and_end};
-use wirelap_limits::deliveries::{LONGEST_SUBSCRIPTION_INTERVAL, LONGEST_UNREAD};
+use wirelap_limits::deliveries::{
+    LONGEST_FORWARDING, LONGEST_SUBSCRIPTION_INTERVAL, LONGEST_UNREAD,
+};
 use wirelap_protocols::Protocol;
 
 impl Deliveries {
@@ -80,8 +82,7 @@ impl Deliveries {
                 flow.messages.pending.pop_front();
             }
             if let Some(leg) = self.messages.leg(key)
-                && leg.at + LONGEST_SUBSCRIPTION_INTERVAL <= now
-                && self.may_be_passed_on_later(leg, c.observed())
+                && self.may_be_passed_on_until(leg, c.observed()).is_some_and(|until| until <= now)
             {
                 self.messages.note_sink(key);
             }
@@ -102,10 +103,10 @@ impl Deliveries {
     fn is_settled(&self, leg: &LegState, seen: Observed<'_>) -> bool {
         let (hold, cut) = (self.hold(), seen.coverage.pauses().cut());
         let held = |since: Nanos| since + hold <= seen.coverage.now();
+        let until = || self.may_be_passed_on_until(leg, seen);
         if leg.at >= cut
-            && leg.at + LONGEST_SUBSCRIPTION_INTERVAL > seen.coverage.now()
             && !self.messages.is_pressed()
-            && self.may_be_passed_on_later(leg, seen)
+            && until().is_some_and(|until| until > seen.coverage.now())
         {
             return false;
         }
@@ -127,19 +128,24 @@ impl Deliveries {
                 && !self.awaits_acknowledgement(flow, leg, seen.coverage.now()))
     }
 
-    /// True if a leg leads to a server that may pass its message on later, or to a proxy that may keep it, and of which that is not
-    /// known.
-    fn may_be_passed_on_later(&self, leg: &LegState, seen: Observed<'_>) -> bool {
+    /// The time until which a leg's message may be passed on, where it leads to a server that may do so later, to a proxy that may keep it, or to
+    /// who others have subscribed at, and of which it is not known whether it does.
+    fn may_be_passed_on_until(&self, leg: &LegState, seen: Observed<'_>) -> Option<Nanos> {
         let flows = seen.conversations.flows();
         let protocol = || flows.get(leg.direction)?.protocol();
         if leg.links.has_child {
-            return false;
+            return None;
         }
-        self.messages.may_be_at_proxy(leg)
-            || leg.parent().is_none()
+        let is_later = || {
+            leg.parent().is_none()
                 && protocol().is_some_and(Protocol::passes_on_later)
                 && flows.server(leg.direction) != Some(leg.direction.side)
                 && self.messages.is_undecided(leg.receiver())
+        };
+        if self.messages.may_be_at_proxy(leg) || is_later() {
+            return Some(leg.at + LONGEST_SUBSCRIPTION_INTERVAL);
+        }
+        self.messages.may_be_at_forwarder(leg).then(|| leg.at + LONGEST_FORWARDING)
     }
 
     /// True if a leg's bytes are known not to have been read yet: the socket of a reader that is seen to read is open.

@@ -50,7 +50,7 @@ fn a_producer_that_gathers_records_is_told() {
     let wall = i64::try_from(WALL * 1_000_000).ok();
     assert_eq!(said(4 * STEP, STEP, false, wall), Some(Severity::Problem));
     assert_eq!(said(4 * STEP, STEP, false, None), None, "the wall clock is not known");
-    assert_eq!(said(4 * STEP, STEP, true, wall), None, "it waits for a reply");
+    assert_eq!(said(4 * STEP, STEP, true, wall), Some(Severity::Problem), "it waits for a reply");
     assert_eq!(said(4 * 2, 2, false, wall), Some(Severity::Note), "as libraries do by default");
     assert_eq!(said(4 * STEP, 0, false, wall), Some(Severity::Note), "all have one age");
     assert_eq!(said(0, 0, false, wall), None, "it sends at once");

@@ -112,8 +112,7 @@ fn a_publisher_that_is_not_seen_is_not_blamed() {
 
 /// An acknowledgement at 900 µs.
 fn acknowledged(own: u64, unknown: u64) -> Credit {
-    let longest = Some((us(200), us(200 + own / 2)));
-    Credit { at: us(900), full: us(800), own: us(own), unknown: us(unknown), longest }
+    Credit { at: us(900), full: us(800), own: us(own), unknown: us(unknown) }
 }
 
 #[test]
@@ -122,11 +121,10 @@ fn a_subscriber_that_has_what_it_does_not_acknowledge_is_late_by_itself() {
         |requester| waits(requester, |seen| seen.permission.credit = Some(acknowledged(600, 0)));
     let of = |kind, time| (kind, Awaited::LateAcknowledgement, time);
     let way = (VerdictKind::FetchWait, Awaited::Acknowledgement, 200);
-    // What its thread did in half of it holds for all.
-    let asleep = OffCpu { asleep: us(300), ..OffCpu::NONE };
+    let asleep = OffCpu { asleep: us(600), ..OffCpu::NONE };
     assert_eq!(late(Some(&asleep)), [of(VerdictKind::ClientStalled, 600), way]);
     assert_eq!(late(Some(&OffCpu::NONE)), [of(VerdictKind::ReaderBusy, 600), way]);
-    let mixed = OffCpu { asleep: us(100), waited: us(50), ..OffCpu::NONE };
+    let mixed = OffCpu { asleep: us(200), waited: us(100), ..OffCpu::NONE };
     let parts = [
         of(VerdictKind::ClientStalled, 200),
         of(VerdictKind::FetchWait, 100),
@@ -230,4 +228,14 @@ fn a_consumer_that_awaits_an_answer_asks_nothing() {
         asked(300, Some((us(200), us(500))))[..4],
         [lost, of(Awaited::Answer, 100), of(Awaited::Request, 300), late]
     );
+}
+
+/// A request was made at 200 µs and was there at 700 µs.
+#[test]
+fn a_request_on_its_way_is_nobodys_delay() {
+    let all = waits(None, |seen| {
+        seen.request.made = Some(us(200));
+        seen.request.there = Some(us(700));
+    });
+    assert!(all.contains(&(VerdictKind::FetchWait, Awaited::Answer, 500)), "{all:?}");
 }

@@ -1,9 +1,9 @@
 //! Waits of threads on their way to a message.
 
 use super::super::{Cause, VerdictKind};
-use super::{blamed, blamed_with, held_up, hop, leg, of, throttled};
+use super::{RESTED, blamed, blamed_with, held_up, hop, leg, of, throttled};
 use wirelap_events::{
-    Holder, Hop, LegOffCpu, Nanos, OffCpu, Pid, Segment, SleepCall, Stage, TaskId, Tid,
+    Holder, Hop, Leg, LegOffCpu, Nanos, OffCpu, Pid, Segment, SleepCall, Stage, TaskId, Tid,
 };
 
 #[test]
@@ -94,16 +94,39 @@ fn a_broker_that_answers_in_turn_is_not_known_to_hold_its_client_back() {
     let blocker = Holder { task: TaskId { pid: Pid(9), tid: Tid(10) }, ..Holder::default() };
     let polled = OffCpu { asleep: Nanos(850_000), polled: Nanos(850_000), ..OffCpu::NONE };
     let wakeup = |cause, time| (0, Segment::Wakeup, cause, time);
-    let parts_of = |rested| {
+    let parts_of = |first: &Leg, rested| {
         let rests = LegOffCpu { before_wakeup: Some(rested), ..LegOffCpu::NONE };
         blamed_with(vec![first.clone(), second.clone()], vec![rests])
     };
-    let parts = parts_of(polled);
+    let parts = parts_of(&first, polled);
     assert!(parts.contains(&wakeup(Cause::Ordinary, 850_000)), "{parts:?}");
     // The request before it waits for a disk.
-    let parts = parts_of(OffCpu { blocked: Nanos(600_000), blocker, ..polled });
+    let parts = parts_of(&first, OffCpu { blocked: Nanos(600_000), blocker, ..polled });
     assert!(parts.contains(&wakeup(of(VerdictKind::BrokerStalled), 600_000)), "{parts:?}");
     assert!(parts.contains(&wakeup(Cause::Ordinary, 250_000)), "{parts:?}");
+    // It is handled by a thread of its own.
+    first.reader = Some(TaskId { pid: Pid(9), tid: Tid(8) });
+    let rested =
+        OffCpu { asleep: Nanos(850_000), locked: Nanos(850_000), waker: blocker, ..OffCpu::NONE };
+    let parts = parts_of(&first, rested);
+    assert!(parts.contains(&wakeup(of(VerdictKind::BrokerCpuBound), 850_000)), "{parts:?}");
+}
+
+/// A proxy read a part of a message, passed that on at 700 µs, and the rest 300 µs later. It slept until others had something, and does not read
+/// this connection, for its own reasons.
+#[test]
+fn the_end_of_a_message_that_is_left_unread_while_its_beginning_goes_on_is_no_work() {
+    let first = leg(&[(Stage::Send, 0), (Stage::Ready, 100)]);
+    let mut second = leg(&[(Stage::Send, 700), (Stage::Sent, 1_000), (Stage::Read, 1_010)]);
+    second.before.push(hop(400, 690, 695, 0));
+    second.circumstances.socket.tx = Some(RESTED);
+    let slept =
+        |us: u64| OffCpu { asleep: Nanos(us * 1_000), polled: Nanos(us * 1_000), ..OffCpu::NONE };
+    let rests = LegOffCpu { dwell: Some(slept(590)), writing: slept(290), ..LegOffCpu::NONE };
+    let parts = blamed_with(vec![first, second], vec![LegOffCpu::NONE, rests]);
+    let unread = |time| (0, Segment::Wakeup, of(VerdictKind::Backpressure), time);
+    assert!(parts.contains(&unread(590_000)), "{parts:?}");
+    assert!(parts.contains(&(1, Segment::BrokerDwell, of(VerdictKind::BrokerCpuBound), 10_000)));
 }
 
 #[test]

@@ -25,15 +25,18 @@ impl LegParts<'_> {
         self.charge_awaited(VerdictKind::FetchWait, Awaited::Acknowledgement, left - unknown);
     }
 
-    /// The subscriber had messages for `own`, which it had not acknowledged. What is known of its thread in the longest
-    /// interval holds for all.
+    /// The subscriber had messages for `own`, which it had not acknowledged. That is a part of all of its time that its thread was
+    /// followed for.
     fn charge_late_acknowledgement(&mut self, own: Nanos, credit: &Credit) {
-        let followed = credit.longest.map_or(Nanos(0), |(from, to)| to - from);
         let Some(rested) = self.rests.requester.filter(|_| self.is_last && own >= SHORTEST_STALL)
         else {
             return self.charge_awaited(VerdictKind::FetchWait, Awaited::LateAcknowledgement, own);
         };
-        self.charge_late_reader(own, &scaled(&rested, own, followed), Awaited::LateAcknowledgement);
+        self.charge_late_reader(
+            own,
+            &scaled(&rested, own, credit.own),
+            Awaited::LateAcknowledgement,
+        );
     }
 
     /// The reader let `time` pass in which it rested so, before it asked or acknowledged.

@@ -1,4 +1,5 @@
-"""pyzmq: PUB and SUB, PUSH and PULL with `pattern=pushpull`, or REQ and REP. The publisher listens, or who answers."""
+"""pyzmq: PUB and SUB, PUSH and PULL with `pattern=pushpull`, or REQ and REP. The publisher listens, or who answers;
+with `connect=1` a proxy does."""
 
 import importlib
 import threading
@@ -18,12 +19,15 @@ class Link:
         if "hwm" in chosen.settings:
             self.socket.setsockopt(library.SNDHWM, int(chosen.settings["hwm"]))
             self.socket.setsockopt(library.RCVHWM, int(chosen.settings["hwm"]))
-        if chosen.role in ("pub", "answer"):
+        if chosen.role in ("pub", "answer") and "connect" not in chosen.settings:
             self.socket.bind(f"tcp://{chosen.address}")
         else:
             if chosen.role == "sub" and not push:
                 self.socket.setsockopt(library.SUBSCRIBE, b"")
             self.socket.connect(f"tcp://{chosen.address}")
+            if chosen.role == "pub":
+                # What is published before the proxy has told its subscriptions is dropped.
+                time.sleep(1)
 
     def publish(self, payload):
         self.socket.send(payload)
