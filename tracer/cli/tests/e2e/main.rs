@@ -2,6 +2,7 @@
 //! `wirelap-workload`, and fails without them: `cargo test -p wirelap --features privileged`.
 #![cfg(feature = "privileged")]
 
+mod agents;
 mod agreement;
 mod apart;
 mod bench;

@@ -1,0 +1,109 @@
+//! Hosts that are observed by agents: here all of them run on one kernel, so one observes and the others rest.
+
+use crate::LONG;
+use crate::bench::{Running, alive, kill, links_of, poll, words_of};
+use crate::hidden::{assert_count, hidden_packets};
+use crate::islands::{Islands, read_by};
+use rustix::process::Signal;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+/// A command for `--via` in a file of this name, which gets the agent's command line.
+fn command(islands: &Islands, name: &str, text: &str) -> PathBuf {
+    let path = islands.bench.file(name);
+    fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+/// A command that runs an agent, whose process has a name of its own.
+fn agent(islands: &Islands, name: &str) -> PathBuf {
+    let program = islands.bench.file(&format!("agent-{name}"));
+    fs::copy(env!("CARGO_BIN_EXE_wirelap"), &program).unwrap();
+    command(islands, name, &format!("shift; exec {} \"$@\"", program.display()))
+}
+
+/// Waits until an agent has attached its probes. Returns its process.
+fn attached(live: &Running, name: &str, but: u32) -> u32 {
+    let name = format!("agent-{name}");
+    poll("an agent's start", LONG, || {
+        let is_one = |pid: &u32| words_of(*pid).first().is_some_and(|word| word.ends_with(&name));
+        let agents = live.descendants().into_iter().filter(|pid| *pid != but).filter(is_one);
+        agents.into_iter().find(|pid| !links_of(*pid).is_empty())
+    })
+}
+
+#[test]
+fn one_agent_observes_a_kernel_and_another_goes_on_when_it_is_killed() {
+    const MESSAGES: u64 = 300;
+    let mut islands = Islands::new();
+    let (_, _stdin, said) = islands.client(1, "mosquitto_sub", &[]);
+    let (_, mut lines, _) = islands.client(0, "mosquitto_pub", &["-l"]);
+    let mut published = 0;
+    let mut publish = || {
+        for _ in 0..MESSAGES {
+            published += 1;
+            writeln!(lines, "message {published}").unwrap();
+        }
+        poll("the messages", LONG, || (read_by(&said) == published).then_some(()));
+    };
+    let [robot, hub] = ["robot", "hub"].map(|name| agent(&islands, name));
+    let noise = command(&islands, "noise", "echo Welcome; exit 1");
+    let words = format!(
+        "live --plain --not-here --ports {} --via {} --via {} --via {}",
+        islands.port,
+        robot.display(),
+        hub.display(),
+        noise.display()
+    );
+    let live = islands.bench.wirelap(&words).json().start();
+    let first = attached(&live, "robot", 0);
+    let second = attached(&live, "hub", 0);
+    publish();
+    kill(first, Signal::KILL);
+    // It is started again, and rests then.
+    let again = attached(&live, "robot", first);
+    publish();
+    let all = live.descendants();
+    assert!(all.contains(&second) && all.contains(&again), "{all:?}");
+    live.signal(Signal::INT);
+    let ended = live.end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    poll("the end of the agents", LONG, || alive(&all).is_empty().then_some(()));
+    let report = islands.bench.report();
+    let hosts = report["hosts"].as_array().unwrap();
+    let of = |at: usize, field: &str| hosts[at][field].as_str().unwrap_or_default().to_owned();
+    assert_eq!(
+        [of(0, "status"), of(1, "status"), of(2, "status")],
+        ["same kernel", "connected", "lost"],
+        "{report:#}"
+    );
+    assert_eq!(hosts[0]["restarts"], 1, "{hosts:?}");
+    assert!(of(2, "why").contains("says “Welcome”"), "{hosts:?}");
+    let [row] = report["results"].as_array().unwrap().as_slice() else { panic!("{report:#}") };
+    // Nothing passed while nobody observed.
+    for count in ["sent", "delivered", "matched"] {
+        assert_count(row, &format!("/messages/{count}"), 2 * MESSAGES);
+    }
+    let is_sure = row["trust"]["verdict"] == "good" || hidden_packets(row) > 0;
+    assert!(is_sure, "{:#}", row["trust"]);
+}
+
+#[test]
+fn what_is_of_one_host_alone_is_refused_beside_others() {
+    let islands = Islands::new();
+    for (words, why) in [
+        ("live --plain --via true --pid 1", "--pid and --cgroup name what is on one host"),
+        ("live --plain --via true --tls", "--tls reads text that must not leave its host"),
+        ("live --plain --via true --budget 1%", "--budget regulates the probes of this host alone"),
+        ("record -o - --via true --keep 9s", "--keep keeps what this host observes"),
+        ("live --plain --host -oProxyCommand=x", "is not a host that ssh could reach"),
+    ] {
+        let ended = islands.bench.wirelap(words).end(LONG);
+        assert_eq!(ended.status, Some(2), "{words}: {}", ended.stderr);
+        let said = ended.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(why), "{words}: {said}");
+    }
+}
