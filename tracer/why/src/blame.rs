@@ -32,8 +32,7 @@ use super::awaited::Awaited;
 use super::explanation::Cause;
 use super::kind::VerdictKind;
 use ahead::Ahead;
-pub use clocks::error_in;
-use clocks::{BeyondClocks, has_clocks};
+pub use clocks::{blame, error_in};
 use held_back::{congestion, held_back, is_full, is_queued_behind, kept_by};
 pub use span::Span;
 use wirelap_events::{
@@ -75,16 +74,7 @@ pub trait BlameSink {
     fn part(&mut self, part: BlamedPart<'_>);
 }
 
-/// Hands out every part of a delivery. Together they are last stage − first stage. What lies between two hosts, and may be nothing but the
-/// difference of their clocks, has no cause.
-pub fn blame(delivery: &Delivery, out: &mut dyn BlameSink) {
-    if has_clocks(delivery) {
-        blame_parts(delivery, &mut BeyondClocks { delivery, out });
-    } else {
-        blame_parts(delivery, out);
-    }
-}
-
+/// Hands out every part of a delivery with its cause, whatever its clocks. Together they are last stage − first stage.
 fn blame_parts(delivery: &Delivery, out: &mut dyn BlameSink) {
     let last = delivery.legs.len().saturating_sub(1);
     for (index, segments) in delivery.segments() {

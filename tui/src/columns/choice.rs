@@ -119,7 +119,7 @@ mod tests {
         );
         assert_eq!(usual.fitting(250, false), Column::ALL);
         let between_hosts = [Column::Name, Column::Rate, Column::P50, Column::P99];
-        assert_eq!(usual.fitting(60, true), between_hosts);
+        assert_eq!(usual.fitting(59, true), between_hosts);
         for width in 15..250 {
             let used: u16 =
                 usual.fitting(width, false).iter().map(|column| column.width() + 1).sum();

@@ -37,6 +37,14 @@ pub fn time_within(time: Nanos, error: Nanos) -> String {
     }
 }
 
+/// A time in nanoseconds, if there is one, with its error, as [`time_within`] has it; without one, as [`super::time_ns`].
+pub fn time_within_ns(ns: Option<u64>, error: u64) -> String {
+    match ns.filter(|_| error > 0) {
+        Some(ns) => time_within(Nanos(ns), Nanos(error)),
+        None => super::time_ns(ns),
+    }
+}
+
 /// A count or a rate: `850`, `0.25`, `12.3 k`, `1.25 M`.
 pub fn number(value: f64) -> String {
     match value {

@@ -7,6 +7,7 @@ mod clean;
 pub mod column;
 
 pub use clean::{clean, clean_lines, escape_json, is_unsafe, shortened};
+pub use column::time_within_ns;
 
 use crate::{Nanos, Saturate, Total};
 
@@ -107,14 +108,6 @@ pub fn time_pair_ns(pair: Option<(u64, u64)>) -> String {
     match (a.split_once(' '), b.split_once(' ')) {
         (Some((number, unit)), Some((_, other))) if unit == other => format!("{number}/{b}"),
         _ => format!("{a}/{b}"),
-    }
-}
-
-/// A time in nanoseconds, if there is one, with its error, as [`column::time_within`] has it; without one, as [`time_ns`].
-pub fn time_within_ns(ns: Option<u64>, error: u64) -> String {
-    match ns.filter(|_| error > 0) {
-        Some(ns) => column::time_within(Nanos(ns), Nanos(error)),
-        None => time_ns(ns),
     }
 }
 

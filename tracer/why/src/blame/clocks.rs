@@ -1,13 +1,23 @@
 //! Times between two hosts: what may be nothing but the difference of their clocks is blamed on nobody.
 
 use super::super::explanation::Cause;
-use super::{Awaited, BlameSink, BlamedPart};
+use super::{Awaited, BlameSink, BlamedPart, blame_parts};
 use wirelap_events::{Delivery, Leg, Nanos, Segment};
 
+/// Hands out every part of a delivery. Together they are last stage − first stage. What lies between two hosts, and may be nothing but the
+/// difference of their clocks, has no cause.
+pub fn blame(delivery: &Delivery, out: &mut dyn BlameSink) {
+    if delivery.legs.iter().any(|leg| error_of(leg) > Nanos(0)) {
+        blame_parts(delivery, &mut BeyondClocks { delivery, out });
+    } else {
+        blame_parts(delivery, out);
+    }
+}
+
 /// Hands parts on, without the causes of those that are no longer than the error of the clocks that they are measured by.
-pub struct BeyondClocks<'a> {
-    pub delivery: &'a Delivery,
-    pub out: &'a mut dyn BlameSink,
+struct BeyondClocks<'a> {
+    delivery: &'a Delivery,
+    out: &'a mut dyn BlameSink,
 }
 
 impl BlameSink for BeyondClocks<'_> {
@@ -20,11 +30,6 @@ impl BlameSink for BeyondClocks<'_> {
             _ => part,
         });
     }
-}
-
-/// True if the legs of a message lead from one host to another.
-pub fn has_clocks(delivery: &Delivery) -> bool {
-    delivery.legs.iter().any(|leg| error_of(leg) > Nanos(0))
 }
 
 /// The largest error of a part of a message's time: of one that lies between two hosts, or that a broker waited for what was sent on another
