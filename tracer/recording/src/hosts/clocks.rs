@@ -1,6 +1,6 @@
 //! Difference between two clocks, from the times at which each saw the same packets.
 
-use super::hull::{HullPoint, lower, upper};
+use super::hull::{HullPoint, LowerHull};
 use wirelap_events::Nanos;
 
 /// Rates differ by less: 1000 ppm. Quartz is within 100, and `adjtimex` slews by 500 at most.
@@ -149,9 +149,9 @@ pub(super) struct Band {
     /// Points from the second host.
     back: Vec<HullPoint>,
     /// The points from the first host that a line below them can touch.
-    above: Vec<HullPoint>,
-    /// The points from the second host that a line above them can touch.
-    below: Vec<HullPoint>,
+    above: LowerHull,
+    /// The points from the second host that a line above them can touch, upside down.
+    below: LowerHull,
 }
 
 impl Band {
@@ -167,21 +167,20 @@ impl Band {
 
     /// The band below the points from the first host and above those from the second one, each in order of time.
     pub(super) fn between(there: Vec<HullPoint>, back: Vec<HullPoint>) -> Band {
-        let mut band = Band { there, back, above: Vec::new(), below: Vec::new() };
+        let (above, below) = (LowerHull::default(), LowerHull::default());
+        let mut band = Band { there, back, above, below };
         band.touch();
         band
     }
 
     fn touch(&mut self) {
-        self.above = lower(self.there.iter().copied());
-        self.below = upper(self.back.iter().copied());
+        self.above = LowerHull::of(self.there.iter().copied());
+        self.below = LowerHull::of(self.back.iter().map(|(x, y)| (*x, -y)));
     }
 
     /// The line of a drift.
     pub(super) fn line(&self, drift: f64) -> BandLine {
-        let level = |point: &HullPoint| point.1 - drift * point.0;
-        let above = self.above.iter().map(level).fold(f64::INFINITY, f64::min);
-        let below = self.below.iter().map(level).fold(f64::NEG_INFINITY, f64::max);
+        let (above, below) = (self.above.height(drift), -self.below.height(-drift));
         BandLine { drift, middle: f64::midpoint(above, below), width: above - below }
     }
 
