@@ -51,7 +51,7 @@ def observe(chosen, remote, folder):
 def judge_clock(host, ended, folder):
     """How far what is said of a host's clock is from the truth, as words, and whether the truth is within."""
     clock = host.get("clock")
-    if not clock and re.fullmatch(r"h\d", host["name"]):
+    if not clock and not os.environ.get("NAT") and re.fullmatch(r"h\d", host["name"]):
         return "the clock of this host", True
     if not clock or clock.get("stepped"):
         return "clock not known", False
@@ -95,6 +95,9 @@ def run_once(chosen, publisher, broker, subscriber, remote, folder):
     shown = " ".join(f"{name} {messages.get(name)}" for name in ("sent", "delivered", "matched"))
     if [messages.get(name) for name in ("sent", "delivered", "matched")] != [counts.get("sent"), counts.get("received"), counts.get("received")]:
         wrong.append("counts")
+    if "failed" in counts:
+        wrong.append("workload")
+        print(f"  the workload failed: {counts['failed']}")
     print(f"{chosen.middleware}: programs {counts.get('sent')}, {counts.get('received')}; wirelap {shown}; first lines after {first:.1f} s")
     for host in report.get("hosts", []):
         if host["host"] == 1:

@@ -103,7 +103,7 @@ def address_of(host):
 
 def listening(host, port):
     deadline = time.monotonic() + 60
-    while subprocess.run(["on", host, f"grep -qi ':{port:04x} 00000000:0000 0A' /proc/net/tcp /proc/net/tcp6"]).returncode:
+    while subprocess.run(["on", host, f"grep -qi ':{port:04x} 0*:0000 0A' /proc/net/tcp /proc/net/tcp6"]).returncode:
         if time.monotonic() > deadline:
             raise TimeoutError(f"nothing listens at port {port} of {host}")
         time.sleep(0.5)
@@ -114,7 +114,7 @@ def broker(chosen, host, address):
     match chosen.middleware:
         case "mosquitto" | "mqtt":
             settings = f"listener 21883 0.0.0.0\\nallow_anonymous true\\npersistence false\\nmax_queued_messages 0\\nset_tcp_nodelay true\\nuser root\\n"
-            server(host, f"printf '{settings}' >/tmp/mosquitto-{host}.conf; exec mosquitto -c /tmp/mosquitto-{host}.conf")
+            server(host, f"printf '{settings}' >${{FOLDER:-/tmp}}/mosquitto-{host}.conf; exec mosquitto -c ${{FOLDER:-/tmp}}/mosquitto-{host}.conf")
             port = 21883
         case "nats":
             server(host, f"exec nats-server -a 0.0.0.0 -p 24222")
@@ -122,7 +122,7 @@ def broker(chosen, host, address):
         case "kafka":
             jars = f"{CACHE}/implementations/apache-kafka"
             edit = f"s#^listeners=PLAINTEXT://127.0.0.1#listeners=PLAINTEXT://0.0.0.0#; s#^\\(advertised.*\\)127.0.0.1#\\1{address}#"
-            program = f"W=$(mktemp -d); sed '{edit}' {ROOT}/.ci/implementations/apache-kafka/server >$W/server"
+            program = f"W=$(mktemp -d -p \"${{FOLDER:-/tmp}}\"); sed '{edit}' {ROOT}/.ci/implementations/apache-kafka/server >$W/server"
             server(host, f"{program}; cd $W; HERE={jars} WORK=$W PORT=29092 sh $W/server; rm -rf $W").expect("ready", 120)
             return 29092
         case "zenoh":
