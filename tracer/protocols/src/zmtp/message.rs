@@ -107,9 +107,8 @@ pub(super) struct MultipartAssembly {
     payload: Vec<u8>,
     /// True if bytes after those in `payload` were not captured or not kept.
     is_cut: bool,
-    /// The first bytes of the last message, if the socket types are not known.
-    beginning: Vec<u8>,
-    has_sent: bool,
+    /// The first bytes of the last message, if the socket types are not known; `None` if there was none.
+    beginning: Option<Vec<u8>>,
 }
 
 /// The meaning of a part.
@@ -133,14 +132,15 @@ impl MultipartAssembly {
         self.state == MultipartState::Between
     }
 
-    /// True if it has sent a message.
+    /// True if it has sent a message and the socket types are not known.
     pub fn has_sent(&self) -> bool {
-        self.has_sent
+        self.beginning.is_some()
     }
 
     /// True if the last message began with these bytes.
     pub fn begins_with(&self, prefix: Option<&[u8]>) -> bool {
-        self.has_sent && prefix.is_some_and(|prefix| self.beginning.starts_with(prefix))
+        let known = self.beginning.as_ref().zip(prefix);
+        known.is_some_and(|(beginning, prefix)| beginning.starts_with(prefix))
     }
 
     /// Adds the next part. Returns the number of its payload bytes, and the message that is complete with it.
@@ -159,8 +159,9 @@ impl MultipartAssembly {
         if is_first {
             self.begin(part.range.start);
             if pattern == MessagePattern::Unknown {
-                self.beginning.clear();
-                crate::reader::extend_up_to(&mut self.beginning, part.body, KEPT_BEGINNING);
+                let beginning = self.beginning.get_or_insert_default();
+                beginning.clear();
+                crate::reader::extend_up_to(beginning, part.body, KEPT_BEGINNING);
             }
         }
         let role = self.role(pattern, &part, is_first);
@@ -232,7 +233,6 @@ impl MultipartAssembly {
     /// The message that ends with `last`.
     fn finish<'s>(&'s mut self, last: MessagePart<'s>) -> Option<DecodedMessage<'s>> {
         let MultipartState::Open(start) = std::mem::take(&mut self.state) else { return None };
-        self.has_sent = true;
         let is_alone = self.payload_len == last.len;
         Some(DecodedMessage {
             extent: ByteRange { start, end: last.range.end },
