@@ -89,6 +89,7 @@ pub fn simulated(simulation: Simulation) -> RunReport {
         slow_subscribers: None,
         notes: vec![],
         unknown: wirelap_report::ReportedUnknown::default(),
+        hosts: vec![],
         ros2: None,
     }
 }

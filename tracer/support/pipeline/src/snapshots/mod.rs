@@ -84,6 +84,7 @@ pub fn five(seconds: u64) -> Snapshot {
         ros: wirelap_correlate::Ros::default(),
         slow: SlowSubscribers::default(),
         unix_servers: Vec::new(),
+        hosts: Vec::new(),
         trust: trust(seconds * 260_000),
         unknown: wirelap_correlate::Unknown::default(),
         notes: Vec::new(),
