@@ -58,10 +58,8 @@ impl Default for RowStats {
 impl RowStats {
     /// Adds what another row has, which has turned out to be the same. The last seconds are those of the one that has more.
     pub fn merge(&mut self, mut other: RowStats) {
-        merge_ranges(
-            (&mut self.one_way_range, &self.one_way),
-            (other.one_way_range.take(), &other.one_way),
-        );
+        let theirs = other.one_way_range.take();
+        merge_ranges(&mut self.one_way_range, &self.one_way, theirs, &other.one_way);
         self.crossings.merge(&self.segments, &other.crossings, &other.segments);
         self.one_way.merge(&other.one_way);
         self.sched_gap.merge(&other.sched_gap);

@@ -79,14 +79,16 @@ impl TimeRange {
 
 /// Adds the limits of `theirs` to those of `mine`, the times of two distributions before these are merged. Those of one clock have none.
 pub fn merge_ranges(
-    mine: (&mut Option<Box<TimeRange>>, &Distribution),
-    theirs: (Option<Box<TimeRange>>, &Distribution),
+    mine: &mut Option<Box<TimeRange>>,
+    my_times: &Distribution,
+    theirs: Option<Box<TimeRange>>,
+    their_times: &Distribution,
 ) {
-    if mine.0.is_none() && theirs.0.is_none() {
+    if mine.is_none() && theirs.is_none() {
         return;
     }
-    let theirs_range = theirs.0.unwrap_or_else(|| Box::new(TimeRange::of(theirs.1)));
-    mine.0.get_or_insert_with(|| Box::new(TimeRange::of(mine.1))).merge(&theirs_range);
+    let theirs = theirs.unwrap_or_else(|| Box::new(TimeRange::of(their_times)));
+    mine.get_or_insert_with(|| Box::new(TimeRange::of(my_times))).merge(&theirs);
 }
 
 #[cfg(test)]
@@ -129,12 +131,12 @@ mod tests {
         let mut times = Distribution::new(3);
         times.add(5_000);
         let mut mine = None;
-        merge_ranges((&mut mine, &times), (None, &times));
+        merge_ranges(&mut mine, &times, None, &times);
         assert!(mine.is_none());
         let mut theirs = TimeRange::of(&Distribution::new(3));
         theirs.add_crossing([Nanos(1_000), Nanos(9_000)], Nanos(4_000));
         theirs.add(Nanos(5_000));
-        merge_ranges((&mut mine, &times), (Some(Box::new(theirs)), &times));
+        merge_ranges(&mut mine, &times, Some(Box::new(theirs)), &times);
         let errors = mine.unwrap().errors(&times.summary());
         assert_eq!((errors.count, errors.p50), (1, Nanos(0)));
         assert!(errors.max >= Nanos(4_000));

@@ -33,7 +33,7 @@ impl Renumbering {
         clippy::too_many_lines,
         reason = "every field of every event, so that a new one is not forgotten"
     )]
-    pub fn renumber(&self, event: &mut Event<'_>) {
+    pub fn renumber(self, event: &mut Event<'_>) {
         if self.number <= 1 {
             return;
         }
@@ -161,28 +161,28 @@ impl Renumbering {
         }
     }
 
-    fn socket(&self, id: &mut SocketId) {
+    fn socket(self, id: &mut SocketId) {
         *id = id.on_host(self.number);
     }
 
-    fn cgroup(&self, id: &mut CgroupId) {
+    fn cgroup(self, id: &mut CgroupId) {
         *id = id.on_host(self.number);
     }
 
-    fn packet(&self, id: &mut PacketId) {
+    fn packet(self, id: &mut PacketId) {
         *id = id.on_host(self.number);
     }
 
-    fn namespace(&self, netns: &mut NetNs) {
+    fn namespace(self, netns: &mut NetNs) {
         *netns = netns.on_host(self.number);
     }
 
-    fn thread(&self, task: &mut TaskId) {
+    fn thread(self, task: &mut TaskId) {
         *task = TaskId { pid: task.pid.on_host(self.number), tid: task.tid.on_host(self.number) };
     }
 
     /// Renumbers a flow's scope: a namespace's flow stays within the namespace of its host.
-    fn flow(&self, key: &mut FlowKey) {
+    fn flow(self, key: &mut FlowKey) {
         let mut scope = key.scope;
         self.namespace(&mut scope);
         *key = FlowKey::new(key.transport, key.src, key.dst, scope);

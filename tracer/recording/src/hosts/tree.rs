@@ -57,7 +57,7 @@ impl ClockChain {
         let (mine, theirs) = (steps(self), steps(other));
         let common = mine.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
         let apart = mine.iter().skip(common).chain(theirs.iter().skip(common));
-        apart.map(|step| step.at_most).sum()
+        apart.fold(Nanos(0), |sum, step| sum + step.at_most)
     }
 
     /// All steps as one: what can be wrong in each adds up. `None` if it is the first clock itself.
