@@ -1,7 +1,6 @@
 //! `wirelap agent`: observes this host for a wirelap on another one, which has started it.
 
-use crate::common::{FilterArgs, PacketArgs, TracerArgs};
-use crate::live::DetailArg;
+use crate::common::{DetailArg, FilterArgs, PacketArgs, TracerArgs};
 use clap::Args;
 use std::io::IsTerminal;
 use std::process::ExitCode;

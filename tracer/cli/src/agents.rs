@@ -1,7 +1,6 @@
 //! The options by which other hosts are observed, too, and the agents that do that.
 
-use crate::common::{FilterArgs, TracerArgs};
-use crate::live::DetailArg;
+use crate::common::{DetailArg, FilterArgs, TracerArgs};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::sync::Arc;

@@ -1,13 +1,13 @@
 //! Arguments that several commands have in common.
 
 use crate::quantity;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::sync::Arc;
 use wirelap_capture::{ChosenHook, RunTimeCount};
 use wirelap_contract::{LinkReliability, LinkTransport, WorkloadTopology, spec};
 use wirelap_correlate::{BreakdownQuery, Dimension, RowFigure};
-use wirelap_events::Pid;
+use wirelap_events::{Pid, TraceDetail};
 use wirelap_experiment::WorkloadOptions;
 use wirelap_process::output;
 use wirelap_process::rights;
@@ -135,6 +135,27 @@ pub struct TracerArgs {
     /// vmlinux in /boot, /lib/modules or /usr/lib/debug]. The kernel itself must have been built with types all the same
     #[arg(long, value_name = "FILE")]
     pub btf: Option<PathBuf>,
+}
+
+/// How much of a message's way is observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DetailArg {
+    /// Sends and reads
+    Ends,
+    /// Also packets
+    Path,
+    /// Everything
+    Full,
+}
+
+impl From<DetailArg> for TraceDetail {
+    fn from(detail: DetailArg) -> TraceDetail {
+        match detail {
+            DetailArg::Ends => TraceDetail::Ends,
+            DetailArg::Path => TraceDetail::Path,
+            DetailArg::Full => TraceDetail::Full,
+        }
+    }
 }
 
 /// Which traffic is traced, and which protocols the user knows.

@@ -4,8 +4,9 @@ mod flight;
 mod service;
 
 use crate::agents::{Agents, HostArgs};
-use crate::common::{FilterArgs, PacketArgs, SamplingArgs, TracerArgs, say_what_rights_lack};
-use crate::live::DetailArg;
+use crate::common::{
+    DetailArg, FilterArgs, PacketArgs, SamplingArgs, TracerArgs, say_what_rights_lack,
+};
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use flight::{FlightArgs, FlightRecorder};

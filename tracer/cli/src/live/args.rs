@@ -1,14 +1,15 @@
 //! The arguments of `wirelap live`.
 
 use crate::agents::HostArgs;
-use crate::common::{BreakdownArgs, FilterArgs, PacketArgs, SamplingArgs, TracedWorkloadArgs};
+use crate::common::{
+    BreakdownArgs, DetailArg, FilterArgs, PacketArgs, SamplingArgs, TracedWorkloadArgs,
+};
 use crate::quantity;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wirelap_correlate::Dimension;
-use wirelap_events::TraceDetail;
 use wirelap_session::{Budget, Sampling, SessionView, TracedTime};
 
 /// The width of plain lines in columns.
@@ -152,27 +153,6 @@ pub struct LiveArgs {
     /// The workloads and the tracer.
     #[command(flatten)]
     pub traced: TracedWorkloadArgs,
-}
-
-/// How much of a message's way is observed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DetailArg {
-    /// Sends and reads
-    Ends,
-    /// Also packets
-    Path,
-    /// Everything
-    Full,
-}
-
-impl From<DetailArg> for TraceDetail {
-    fn from(detail: DetailArg) -> TraceDetail {
-        match detail {
-            DetailArg::Ends => TraceDetail::Ends,
-            DetailArg::Path => TraceDetail::Path,
-            DetailArg::Full => TraceDetail::Full,
-        }
-    }
 }
 
 impl LiveArgs {

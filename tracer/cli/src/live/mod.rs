@@ -11,11 +11,11 @@ mod source;
 mod trials;
 mod watch;
 
-pub use args::{DetailArg, LiveArgs};
+pub use args::LiveArgs;
 pub use files::time;
 
 use crate::agents::Agents;
-use crate::common::{PacketArgs, say_what_rights_lack};
+use crate::common::{DetailArg, PacketArgs, say_what_rights_lack};
 use crate::json::Json;
 use experiments::{Bench, Workloads};
 use files::ScreenFiles;

@@ -1,10 +1,10 @@
 //! Source of the live screen's updates, and what is done for it.
 
 use super::LiveArgs;
-use super::args::DetailArg;
 use super::experiments::Workloads;
 use super::files::ScreenFiles;
 use super::memory::ScreenMemory;
+use crate::common::DetailArg;
 use std::cell::RefCell;
 use std::sync::mpsc::Receiver;
 use wirelap_capture::{ChosenHook, TLS_TEXT};
