@@ -76,7 +76,9 @@ impl Hosts {
     fn sends(&self, host: usize, events: &[Event<'_>], until: u64) {
         let mut records = RecordBuffer::default();
         records.note(Note { subject: "name", text: "{}" });
-        events.iter().for_each(|event| records.event(event, false));
+        for event in events {
+            records.event(event, false);
+        }
         records.tick(Nanos(until));
         let mut bytes = Vec::new();
         records.move_to(&mut bytes);

@@ -375,7 +375,7 @@ mod tests {
             |bytes: &[u8]| AgentReader::begin(bytes, |_| Ok(())).map(drop).unwrap_err().to_string();
         assert!(text(b"").contains("the connection ended"));
         assert!(text(b"hello\n\x1b[2J").contains("says “hello”"));
-        assert!(text(&[b'x'; MAX_GREETING * 2]).contains("says “xxx"));
+        assert!(text(&vec![b'x'; MAX_GREETING * 2]).contains("says “xxx"));
         assert!(text(b"wirelap agent 2\n").contains("version 2 of the protocol"));
     }
 

@@ -35,7 +35,9 @@ impl Deliveries {
         if flows.flow(direction).is_none_or(|flow| flow.round_trips.is_none()) {
             return;
         }
-        [direction, direction.back()].iter().for_each(|way| self.clocks.note(*way, flows));
+        for way in [direction, direction.back()] {
+            self.clocks.note(way, flows);
+        }
         let Some(conversation) = flows.get_mut(direction) else { return };
         let is_closed = conversation.life.is_closed;
         let [asks_unseen, is_asked_unseen] =
