@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use wirelap_capture::{CaptureConfig, CaptureError, Urgency, clock};
-use wirelap_events::{Body, Cpu, Event, Nanos, Pid};
+use wirelap_events::{Body, Cpu, Event, Nanos, Pid, Socket};
 use wirelap_hosts::stream::{AgentState, AgentWriter, Hello, ProbeCount, ProcessUse, Question};
 use wirelap_process::{Failure, Signals, remedy, rights};
 use wirelap_recording::{Note, RecordBuffer};
@@ -239,10 +239,24 @@ impl Agent {
                         self.records.event(&event, false);
                     }
                 }
-                Question::Rest(rests) => self.rests = rests,
+                Question::Rest(rests) => self.rest(rests),
                 Question::Ping(_) => {}
             }
         }
+    }
+
+    /// Stops sending events, or begins again with the sockets that are open.
+    fn rest(&mut self, rests: bool) {
+        if self.rests && !rests {
+            let at = machine::now();
+            for socket in self.carriers.open_sockets() {
+                // Where its bytes were when it was found says nothing any more.
+                let socket = Socket { tx_next: None, rx_next: None, ..*socket };
+                let event = Event { at, cpu: Cpu(0), body: Body::Socket(socket) };
+                self.records.event(&event, false);
+            }
+        }
+        self.rests = rests;
     }
 
     fn place(&mut self, pid: Pid) {

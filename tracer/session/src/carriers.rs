@@ -72,6 +72,11 @@ impl Carriers {
         }
     }
 
+    /// The open sockets that are observed.
+    pub fn open_sockets(&self) -> impl Iterator<Item = &Socket> {
+        self.open.values().filter(|socket| !self.sockets.contains(&socket.id))
+    }
+
     /// The sockets that were found to carry since the last call.
     pub fn news(&mut self) -> Vec<SocketId> {
         std::mem::take(&mut self.news)

@@ -197,11 +197,14 @@ fn one_way(group: &Group) -> String {
     summary_within(&group.one_way, &group.one_way_error)
 }
 
+/// A figure of a distribution.
+type SummaryFigure = fn(&Summary) -> Nanos;
+
 fn summary_within(summary: &Summary, errors: &Summary) -> String {
     if summary.count == 0 {
         return text::NONE.into();
     }
-    let named: [(&str, fn(&Summary) -> Nanos); 6] = [
+    let named: [(&str, SummaryFigure); 6] = [
         ("min", |of| of.min),
         ("p50", |of| of.p50),
         ("p90", |of| of.p90),
@@ -209,7 +212,7 @@ fn summary_within(summary: &Summary, errors: &Summary) -> String {
         ("p99.9", |of| of.p999),
         ("max", |of| of.max),
     ];
-    let one = |(name, of): (&str, fn(&Summary) -> Nanos)| {
+    let one = |(name, of): (&str, SummaryFigure)| {
         text::unbroken(&format!("{name} {}", text::time_within(of(summary), of(errors))))
     };
     named.map(one).join(", ")

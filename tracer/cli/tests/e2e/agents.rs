@@ -1,7 +1,7 @@
 //! Hosts that are observed by agents: here all of them run on one kernel, so one observes and the others rest.
 
 use crate::LONG;
-use crate::bench::{Running, alive, kill, links_of, poll, words_of};
+use crate::bench::{Running, alive, kill, links_of, poll, sleeps, words_of};
 use crate::hidden::{assert_count, hidden_packets};
 use crate::islands::{Islands, read_by};
 use rustix::process::Signal;
@@ -35,6 +35,12 @@ fn attached(live: &Running, name: &str, but: u32) -> u32 {
     })
 }
 
+/// Waits until an agent has sent what it has observed: it does so many times a second, and sleeps in between.
+fn has_sent(agent: u32) {
+    let before = sleeps(agent);
+    poll("an agent's records", LONG, || (sleeps(agent) > before + 100).then_some(()));
+}
+
 #[test]
 fn one_agent_observes_a_kernel_and_another_goes_on_when_it_is_killed() {
     const MESSAGES: u64 = 300;
@@ -62,10 +68,13 @@ fn one_agent_observes_a_kernel_and_another_goes_on_when_it_is_killed() {
     let first = attached(&live, "robot", 0);
     let second = attached(&live, "hub", 0);
     publish();
+    has_sent(first);
     kill(first, Signal::KILL);
     // It is started again, and rests then.
     let again = attached(&live, "robot", first);
+    has_sent(again);
     publish();
+    has_sent(second);
     let all = live.descendants();
     assert!(all.contains(&second) && all.contains(&again), "{all:?}");
     live.signal(Signal::INT);
@@ -99,7 +108,7 @@ fn what_is_of_one_host_alone_is_refused_beside_others() {
         ("live --plain --via true --tls", "--tls reads text that must not leave its host"),
         ("live --plain --via true --budget 1%", "--budget regulates the probes of this host alone"),
         ("record -o - --via true --keep 9s", "--keep keeps what this host observes"),
-        ("live --plain --host -oProxyCommand=x", "is not a host that ssh could reach"),
+        ("live --plain --host=-oProxyCommand=x", "is not a host that ssh could reach"),
     ] {
         let ended = islands.bench.wirelap(words).end(LONG);
         assert_eq!(ended.status, Some(2), "{words}: {}", ended.stderr);

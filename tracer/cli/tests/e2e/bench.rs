@@ -404,7 +404,7 @@ pub fn links_of(pid: u32) -> Vec<String> {
 }
 
 /// Returns the number of times that a process's threads have gone to sleep by themselves.
-fn sleeps(pid: u32) -> u64 {
+pub fn sleeps(pid: u32) -> u64 {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let status = threads.filter_map(|t| fs::read_to_string(t.path().join("status")).ok());
     let count = |status: String| -> Option<u64> {

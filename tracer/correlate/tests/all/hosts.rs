@@ -131,10 +131,10 @@ fn play(
     (deliveries, correlator.snapshot(now + Nanos::from_millis(12_000)))
 }
 
-fn bounds(error: u64) -> Option<HostBounds> {
+fn bounds(error: u64) -> HostBounds {
     let mut bounds = HostBounds::default();
     bounds.set(1, 2, Some(Nanos(error)));
-    Some(bounds)
+    bounds
 }
 
 fn pair(world: &mut World) -> Connection {
@@ -161,7 +161,7 @@ fn the_true_time_lies_in_the_interval_that_is_shown() {
     let error = 9 * STEP;
     for wrong in (-9..=9).map(|steps| steps * STEP.cast_signed()) {
         let events = of_hosts(&world, |host| if host == 2 { wrong } else { 0 });
-        let (deliveries, snapshot) = play(Config::default(), &events, bounds(error));
+        let (deliveries, snapshot) = play(Config::default(), &events, Some(bounds(error)));
         let group = &snapshot.groups[0];
         assert_eq!((group.messages.matched, deliveries.len()), (50, 50), "{wrong}");
         for (delivery, time) in deliveries.iter().zip(&times) {
@@ -203,7 +203,7 @@ fn a_datagram_that_comes_in_before_it_leaves_is_one() {
         .collect();
     for wrong in (-9..=9).map(|steps| steps * STEP.cast_signed()) {
         let events = of_hosts(&world, |host| if host == 2 { wrong } else { 0 });
-        let (deliveries, snapshot) = play(Config::default(), &events, bounds(9 * STEP));
+        let (deliveries, snapshot) = play(Config::default(), &events, Some(bounds(9 * STEP)));
         let counts = snapshot.groups[0].messages;
         assert_eq!((counts.sent, counts.matched, deliveries.len()), (40, 40, 40), "{wrong}");
         for (delivery, time) in deliveries.iter().zip(&times) {
@@ -229,7 +229,7 @@ fn packets_alone_have_the_same_interval() {
     let config = || Config { packets_only: true, ..Config::default() };
     for wrong in (-4..=4).map(|steps| steps * STEP.cast_signed()) {
         let events = packets(of_hosts(&world, |host| if host == 2 { wrong } else { 0 }));
-        let (deliveries, snapshot) = play(config(), &events, bounds(4 * STEP));
+        let (deliveries, snapshot) = play(config(), &events, Some(bounds(4 * STEP)));
         assert_eq!((snapshot.groups[0].messages.matched, deliveries.len()), (50, 50), "{wrong}");
         for delivery in &deliveries {
             let [least, most] = delivery.one_way_range().unwrap().map(|limit| limit.0);
@@ -247,7 +247,7 @@ fn nothing_is_said_of_times_between_hosts_of_which_nothing_is_known() {
     assert_eq!((counts.delivered, counts.matched, counts.uncovered), (20, 0, 20));
     // Further apart than they can be: time ran backwards.
     let events = of_hosts(&world, |host| if host == 2 { -20_000 } else { 0 });
-    let (_, snapshot) = play(Config::default(), &events, bounds(2_000));
+    let (_, snapshot) = play(Config::default(), &events, Some(bounds(2_000)));
     let counts = snapshot.groups[0].messages;
     assert_eq!((counts.delivered, counts.matched, counts.uncovered), (20, 0, 20));
 }
@@ -269,7 +269,7 @@ fn from_a_host_by_way_of_another_and_back_all_is_known() {
         times.push(read.0 - sent.0);
     }
     let events = of_hosts(&world, |host| if host == 2 { -1_500 } else { 0 });
-    let (deliveries, snapshot) = play(Config::default(), &events, bounds(2_000));
+    let (deliveries, snapshot) = play(Config::default(), &events, Some(bounds(2_000)));
     assert_eq!(snapshot.groups[0].messages.matched, 30);
     assert_eq!(snapshot.groups[0].one_way_error.count, 0);
     for (delivery, time) in deliveries.iter().zip(times) {
@@ -304,7 +304,7 @@ fn is_wire_told(error: u64) -> bool {
         world.read(&way, way.next, len);
     }
     let events = of_hosts(&world, |_| 0);
-    let (_, snapshot) = play(Config::default(), &events, bounds(error));
+    let (_, snapshot) = play(Config::default(), &events, Some(bounds(error)));
     let verdicts = &snapshot.groups[0].why.verdicts;
     verdicts.iter().any(|verdict| {
         verdict.segment == Some(Segment::Wire) || verdict.kind == VerdictKind::BottleneckLink
