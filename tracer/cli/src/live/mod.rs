@@ -38,8 +38,8 @@ use wirelap_recording::{FileRecorder, Rotation};
 use wirelap_report::explain::{ExplainOptions, pages};
 use wirelap_report::{Environment, RunReport, Scenario, from_snapshot, table};
 use wirelap_session::{
-    AttachLater, Findings, KeepSettings, Muting, SessionSettings, TracedTime, Tracer, environment,
-    notes, preflight_of, ring_bytes,
+    AttachLater, Findings, KeepSettings, Muting, SessionSettings, SessionView, TracedTime, Tracer,
+    environment, notes, preflight_of, ring_bytes,
 };
 
 /// The most updates that wait for the screen. While more would wait, the collector puts them together.
@@ -71,22 +71,14 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let json = Json::open(args.json.as_deref(), &outputs)?;
     args.pcapng.as_deref().map_or(Ok(()), |path| outputs.allow(path, false))?;
     let view = args.view();
-    if agents.is_none() {
-        preflight_of(&view)?;
-    }
+    agents.is_none().then(|| preflight_of(&view)).transpose()?;
     let installation = installation(args, steward.as_ref())?;
     let (trials, skipped) = trials::of_options(args, installation.as_ref().ok())?;
     let files = args.shows_screen().then(|| ScreenFiles::of(args, &outputs)).transpose()?;
     let memory = ScreenMemory::of(args, &outputs);
     outputs.seal()?;
     let run_time = args.sampling.run_time();
-    if agents.is_some() {
-        rights::confine_collector();
-    } else if args.filter.tls {
-        rights::confine_tls_tracer();
-    } else {
-        PacketArgs::confine(&view);
-    }
+    confine(args, &view);
     let signals = catch_signals()?;
     let environment = environment::describe(0);
     let recorder = recorder(args, &outputs, &environment)?;
@@ -165,6 +157,17 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let unrecorded = if error.is_some() { None } else { recorded.err() };
     let failures = [failed, error.map(Failure::Measured), unrecorded, written.err()];
     Failure::all(failures.into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// Gives up the rights that are not needed.
+fn confine(args: &LiveArgs, view: &SessionView) {
+    if args.agents.are_given() {
+        rights::confine_collector();
+    } else if args.filter.tls {
+        rights::confine_tls_tracer();
+    } else {
+        PacketArgs::confine(view);
+    }
 }
 
 /// The agents of other hosts, if there are any.
