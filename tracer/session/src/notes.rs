@@ -1,7 +1,7 @@
 //! The notes of a recording: what is written into it in addition to events, and read from it again.
 //!
 //! The subjects of notes: `environment`, `payload`, `decode` and `view` (of packets alone) at the beginning of each file; `label` where a row was
-//! named; `process`, what a process runs in, `name`, what one is called that told no name, and `namespace`, the network namespace of wirelap; `end`, the time of the last snapshot, and the `report part`s at the end; `dump`, why a flight recorder wrote the file.
+//! named; `process`, what a process runs in, `name`, what one is called that told no name, and `namespace`, the network namespace of wirelap; `host lost`, since when a host is not seen any more; `end`, the time of the last snapshot, and the `report part`s at the end; `dump`, why a flight recorder wrote the file.
 
 use crate::annotate;
 use crate::environment;
