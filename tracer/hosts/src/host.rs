@@ -234,6 +234,13 @@ impl Host {
         matches!(next, Some(Entry::Event(Event { body: Body::Socket(_) | Body::Closed(_), .. })))
     }
 
+    /// Drops what waits: the agent that observes in its place has it, too.
+    pub fn forget_waiting(&mut self) {
+        self.waiting.clear();
+        self.waiting_bytes = Size(0);
+        self.next = None;
+    }
+
     /// Number of events that were left out since the last call.
     pub fn take_left_out(&mut self) -> u64 {
         std::mem::take(&mut self.left_out)

@@ -219,6 +219,10 @@ impl MergedHosts {
             News::Records(block, bytes) => {
                 let clocks = &mut self.clocks;
                 host.state.bytes = bytes;
+                // What it saw before it rested is still to come.
+                if host.rests {
+                    return;
+                }
                 let reached = host.frontier.and_then(|at| clocks.to_reference(clock, at));
                 let before = self.until;
                 let is_late = reached.is_none_or(|reached| reached + DISORDER < before);
@@ -281,6 +285,10 @@ impl MergedHosts {
                 continue;
             }
             host.rests = true;
+            // What one that begins again saw before it ended is still to come.
+            if other != index {
+                host.forget_waiting();
+            }
             host.state.status = HostStatus::SameKernel { observed_by: observed_by.clone() };
             if let Some(connection) = self.connections.get(other) {
                 connection.ask(Question::Rest(true));
@@ -347,10 +355,6 @@ impl MergedHosts {
         let mut count = 0_usize;
         while let Some((index, at)) = self.oldest(limit) {
             let Some(host) = self.hosts.get_mut(index) else { break };
-            if host.rests {
-                host.pass_over();
-                continue;
-            }
             let late = host.late().filter(|late| at < late.before);
             let is_of_socket = host.is_next_of_socket();
             if let Some(Lateness { is_loss, .. }) = late.filter(|_| !is_of_socket) {

@@ -192,15 +192,17 @@ fn of_a_lost_host_a_note_tells_and_the_others_go_on() {
 fn of_a_kernel_with_two_agents_the_first_one_observes_and_the_second_goes_on_when_it_ends() {
     let mut hosts = Hosts::new(1);
     hosts.begins_on(1, 0);
-    hosts.reports(0, &[1_000], 5_000);
+    hosts.reports(0, &[1_000, 4_000], 3_000);
     hosts.reports(1, &[1_000, 2_000], 5_000);
     assert_eq!(hosts.out(), [(1_000, 1)]);
     let rests = HostStatus::SameKernel { observed_by: "here".into() };
     assert_eq!(hosts.merged.states().nth(1).unwrap().status, rests);
     hosts.news.send((0, News::Ended { why: "gone".into(), is_final: false })).unwrap();
     hosts.reports(1, &[7_000], 9_000);
+    // What came from the first is not dropped because it begins again, and rests.
     // Numbers stay those of the kernel, and no socket is closed.
-    assert_eq!(hosts.out(), [(7_000, 1)]);
+    hosts.begins_on(0, 0);
+    assert_eq!(hosts.out(), [(4_000, 1), (7_000, 1)]);
     assert_eq!(hosts.merged.states().nth(1).unwrap().status, HostStatus::Connected);
 }
 
