@@ -52,6 +52,9 @@ const MAX_NOTES: usize = 4_096;
 /// Subject of the note that nothing is seen any more of a host.
 pub const HOST_LOST: &str = "host lost";
 
+/// Subject of the note of the ports that programs on a host listen on.
+pub const LISTENING: &str = "listening";
+
 /// A ping that is on its way.
 struct Ping {
     number: u64,
@@ -262,6 +265,10 @@ impl MergedHosts {
 
     /// Finds out which kernel a host's agent runs on. Every agent of a kernel sees all of it, so one is enough.
     fn place(&mut self, index: usize, hello: &Hello) {
+        if !hello.listening.is_empty() {
+            let text = serde_json::to_string(&hello.listening).unwrap_or_default();
+            self.notes.push((1, (LISTENING.to_owned(), text)));
+        }
         let is_here = hello.boot == self.own_boot;
         let same = |(other, host): &(usize, &Host)| {
             *other != index && host.is_up && !host.rests && host.boot == hello.boot
@@ -351,6 +358,10 @@ impl MergedHosts {
 
     /// Hands out all events up to the time that every host has reached which is waited for.
     fn hand_out(&mut self, sink: &mut dyn FnMut(&Event<'_>)) -> usize {
+        // Who serves is to be known before the bytes that are sent to it.
+        if self.notes.iter().any(|(_, (subject, _))| subject == LISTENING) {
+            return 0;
+        }
         let limit = self.limit();
         let mut count = 0_usize;
         while let Some((index, at)) = self.oldest(limit) {

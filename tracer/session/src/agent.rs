@@ -3,6 +3,7 @@
 //! It joins nothing itself. Nothing is read from the network: what it reads from its stdin are questions of the collector.
 
 use crate::carriers::Carriers;
+use crate::listening;
 use crate::machine;
 use crate::meter::Meter;
 use crate::observer::Observer;
@@ -104,6 +105,7 @@ fn hello(observer: &Observer) -> Hello {
         host: machine::hostname().unwrap_or_default(),
         kernel: machine::kernel(),
         boot: machine::boot_id(),
+        listening: listening::ports(),
         instead: None,
         lacks: lacks.map(|hook| format!("{}: {}", hook.observation, hook.without)).collect(),
     }

@@ -4,7 +4,7 @@ use crate::place_notes::{self, PlaceNotes};
 use serde_json::Value;
 use wirelap_correlate::{CgroupRead, ContainerNames, Correlator, Label};
 use wirelap_events::{Comm, Nanos, NetNs, Pid};
-use wirelap_hosts::merged::HOST_LOST;
+use wirelap_hosts::merged::{HOST_LOST, LISTENING};
 use wirelap_recording::Note;
 use wirelap_recording::hosts::namespace_on;
 
@@ -19,6 +19,8 @@ pub enum NotedFact {
     Name(Pid, Comm),
     /// The network namespace that wirelap was in.
     OwnNamespace(NetNs),
+    /// Programs listen on these TCP ports.
+    Listening(Vec<u16>),
     /// Nothing is seen any more of a host, from a time on.
     HostLost(u8, Nanos),
 }
@@ -32,6 +34,7 @@ impl NotedFact {
             "name" => name,
             "namespace" => own_namespace,
             HOST_LOST => host_lost,
+            LISTENING => listening,
             _ => return None,
         };
         read(&serde_json::from_str(note.text).ok()?)
@@ -46,6 +49,7 @@ impl NotedFact {
             NotedFact::Name(pid, comm) => place_notes::note_name(notes, *pid, *comm, 0),
             NotedFact::OwnNamespace(own) => place_notes::note_own_namespace(notes, *own),
             NotedFact::HostLost(host, at) => place_notes::note_lost_host(notes, *host, *at),
+            NotedFact::Listening(ports) => place_notes::note_listening(notes, ports),
             // A label comes from the user of this session, who has written it already.
             NotedFact::Label(_) => {}
         }
@@ -61,6 +65,7 @@ impl NotedFact {
             NotedFact::Name(pid, comm) => correlator.call(pid, comm),
             NotedFact::OwnNamespace(own) => correlator.note_own_namespace(own),
             NotedFact::HostLost(host, at) => correlator.lose_host(at, host),
+            NotedFact::Listening(ports) => correlator.learn_listening(&ports),
         }
     }
 
@@ -77,7 +82,7 @@ impl NotedFact {
             }
             NotedFact::Name(pid, comm) => NotedFact::Name(pid.on_host(number), comm),
             NotedFact::OwnNamespace(own) => NotedFact::OwnNamespace(namespace_on(number, own)),
-            NotedFact::HostLost(..) => self,
+            NotedFact::HostLost(..) | NotedFact::Listening(_) => self,
         }
     }
 }
@@ -121,6 +126,11 @@ fn process(text: &Value) -> Option<NotedFact> {
 fn own_namespace(number: &Value) -> Option<NotedFact> {
     let own = u32::try_from(number.as_u64()?).ok()?;
     Some(NotedFact::OwnNamespace(NetNs(own)))
+}
+
+fn listening(text: &Value) -> Option<NotedFact> {
+    let ports = text.as_array()?.iter().filter_map(Value::as_u64);
+    Some(NotedFact::Listening(ports.filter_map(|port| u16::try_from(port).ok()).collect()))
 }
 
 fn host_lost(text: &Value) -> Option<NotedFact> {

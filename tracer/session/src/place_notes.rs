@@ -3,7 +3,7 @@
 use serde_json::json;
 use wirelap_correlate::{CgroupRead, ContainerNames};
 use wirelap_events::{Comm, Nanos, NetNs, Pid};
-use wirelap_hosts::merged::HOST_LOST;
+use wirelap_hosts::merged::{HOST_LOST, LISTENING};
 use wirelap_recording::{FileRecorder, KeptEvents, Note};
 
 /// Receivers of the notes of where processes run, beside the correlator: a recording, and what is kept in memory.
@@ -70,6 +70,11 @@ pub fn note_own_namespace(notes: &mut PlaceNotes<'_>, own: NetNs) {
 /// Writes the note that nothing is seen any more of a host.
 pub fn note_lost_host(notes: &mut PlaceNotes<'_>, host: u8, at: Nanos) {
     note_place(notes, HOST_LOST, &json!({ "host": host, "at": at.0 }).to_string(), false);
+}
+
+/// Writes the note of the ports that programs on a host listen on.
+pub fn note_listening(notes: &mut PlaceNotes<'_>, ports: &[u16]) {
+    note_place(notes, LISTENING, &json!(ports).to_string(), false);
 }
 
 fn note_place(notes: &mut PlaceNotes<'_>, subject: &str, text: &str, is_repeated: bool) {

@@ -51,7 +51,7 @@ fn one_agent_observes_a_kernel_and_another_goes_on_when_it_is_killed() {
     let [robot, hub] = ["robot", "hub"].map(|name| agent(&islands, name));
     let noise = command(&islands, "noise", "echo Welcome; exit 1");
     let words = format!(
-        "live --plain --not-here --ports {} --via {} --via {} --via {}",
+        "live --plain --not-here --ports {0} --decode {0}=mqtt --via {1} --via {2} --via {3}",
         islands.port,
         robot.display(),
         hub.display(),

@@ -135,6 +135,13 @@ impl FlowTable {
         self.slab.iter_mut().map(|(_, conversation)| conversation)
     }
 
+    /// Programs listen on these TCP ports, too.
+    pub fn learn_listening(&mut self, ports: &[u16]) {
+        self.listening.extend(ports);
+        self.listening.sort_unstable();
+        self.listening.dedup();
+    }
+
     /// The newest conversation between these addresses, wherever it is.
     #[inline]
     pub fn find(&self, key: FlowKey) -> Option<Direction> {

@@ -13,6 +13,9 @@ pub struct Hello {
     pub kernel: String,
     /// Identity of the host's present run, which a reboot changes: `/proc/sys/kernel/random/boot_id`.
     pub boot: String,
+    /// TCP ports that programs listen on in the agent's network namespace: they tell which end of a connection is the server.
+    #[serde(default)]
+    pub listening: Vec<u16>,
     /// Why packets alone are observed, if the probes could not be attached.
     pub instead: Option<String>,
     /// Observations that are not made there, each with what is lost without it.

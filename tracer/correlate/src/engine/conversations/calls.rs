@@ -89,6 +89,11 @@ impl Conversations {
         }
     }
 
+    /// Programs listen on these TCP ports, too.
+    pub fn learn_listening(&mut self, ports: &[u16]) {
+        self.flows.learn_listening(ports);
+    }
+
     /// Nothing is seen any more of what happens on a host: ends there are as those on hosts that are not observed.
     pub fn lose_host(&mut self, at: Nanos, host: u8) {
         let is_elsewhere = |id: &SocketId| id.host() != host;

@@ -39,6 +39,11 @@ impl Correlator {
         self.conversations.lose_host(at, host);
     }
 
+    /// Programs listen on these TCP ports, beside those that are known.
+    pub fn learn_listening(&mut self, ports: &[u16]) {
+        self.conversations.learn_listening(ports);
+    }
+
     /// Takes how exact times between hosts are from now on, where the events are of several hosts and all times are by one clock. Before
     /// the first call, all events are of one host. A message whose ends are on hosts of which no bound is known has no one-way latency.
     pub fn set_host_bounds(&mut self, bounds: HostBounds) {
