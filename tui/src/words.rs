@@ -330,7 +330,7 @@ pub fn nothing_read(replay: &ReplayState) -> Vec<String> {
     ]
 }
 
-/// How the hosts are that are observed by agents, and whether one of them is not well; nothing without any.
+/// State of the hosts that are observed by agents, and whether one of them is not well; nothing without any.
 fn hosts(snapshot: &Snapshot) -> Option<(String, bool)> {
     let hosts = &snapshot.hosts;
     let unwell = |host: &&HostState| !host.is_well();

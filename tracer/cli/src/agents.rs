@@ -23,7 +23,7 @@ pub struct HostArgs {
     #[arg(long, value_name = "COMMAND", value_parser = HostTarget::via)]
     pub via: Vec<HostTarget>,
 
-    /// Copy this program to hosts of --host where this version of it is missing: to a file in /tmp that is removed at once. It must be
+    /// Copy this program to hosts of --host where this version of it is missing: to a temporary file that is removed at once. It must be
     /// the static one of the packages, and the hosts of the same architecture
     #[arg(long, requires = "hosts")]
     pub push: bool,

@@ -137,7 +137,7 @@ pub struct TracerArgs {
     pub btf: Option<PathBuf>,
 }
 
-/// How much of a message's way is observed.
+/// Detail in which a message's way is observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DetailArg {
     /// Sends and reads

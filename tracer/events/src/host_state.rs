@@ -3,22 +3,22 @@
 use crate::{Nanos, Total, human};
 use std::collections::BTreeMap;
 
-/// What a host is doing.
+/// State of the connection to a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum HostStatus {
     /// Its agent is being started.
     #[default]
     Connecting,
-    /// It sends what it observes.
+    /// The agent sends what it observes.
     Connected,
     /// Its agent runs on the same kernel as another one, which sees everything.
     SameKernel {
         /// Name of the host whose agent observes it.
         observed_by: String,
     },
-    /// It sends, but what it sends is so old: the others do not wait for it.
+    /// The agent sends, but its events are older than those of the others by this time: they do not wait for it.
     Behind(Nanos),
-    /// It is not there, since a time of this host's clock, for a reason.
+    /// The agent has ended, or was never there.
     Lost {
         /// Since when; the beginning if it was never there.
         since: Nanos,
@@ -34,7 +34,7 @@ pub struct HostState {
     pub number: u8,
     /// The name that it has for the user.
     pub name: String,
-    /// What it is doing.
+    /// State of the connection to it.
     pub status: HostStatus,
     /// Version of its wirelap, and its kernel; empty until it has told.
     pub version: String,
@@ -64,7 +64,7 @@ pub struct HostState {
     pub cpu_share: f64,
     /// Memory of its agent in bytes.
     pub rss_bytes: u64,
-    /// How often its agent was started again.
+    /// Number of times that its agent was started again.
     pub restarts: u64,
     /// Its clock against that of this host.
     pub clock: HostClock,
@@ -76,13 +76,13 @@ pub enum HostClock {
     /// Nothing is known of it yet.
     #[default]
     Unknown,
-    /// It is this host's own.
+    /// The clock is this host's own.
     Own,
-    /// It is known within bounds.
+    /// The difference is known within bounds.
     Known {
-        /// How far it is ahead, in nanoseconds. Clocks that count from the start of a host differ by days.
+        /// Nanoseconds by which it is ahead. Clocks that count from the start of a host differ by days.
         offset_ns: i64,
-        /// How fast it gains, in parts per million; 0 if that is not distinguishable from nothing.
+        /// Parts per million by which it gains; 0 if that is not distinguishable from nothing.
         drift_ppm: f64,
         /// Largest error of the drift.
         drift_within_ppm: f64,
@@ -93,7 +93,7 @@ pub enum HostClock {
         /// Packets and pings that it was found from.
         samples: u64,
     },
-    /// It has made a step at a time of this host's clock, and is not known since.
+    /// The clock has made a step, and is not known since.
     Stepped {
         /// When.
         at: Nanos,
@@ -113,7 +113,7 @@ impl HostState {
         self.missing.values().copied().total()
     }
 
-    /// What the host is doing, in a few words.
+    /// The state in a few words.
     pub fn words(&self) -> String {
         match &self.status {
             HostStatus::Connecting => "connecting".into(),

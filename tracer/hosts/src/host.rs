@@ -1,4 +1,4 @@
-//! What is known of a host, and its events that wait for those of others.
+//! State of a host, and its events that wait for those of others.
 
 use crate::stream::{AgentState, Hello, ProcessUse};
 use rustc_hash::FxHashMap;
@@ -16,7 +16,7 @@ pub type AgentNote = (String, String);
 /// Records that wait.
 struct Waiting {
     block: RecordBlock,
-    /// When they came, the others had gone on to this time without the host.
+    /// The time to which the others had gone on without the host when these came.
     late: Option<Lateness>,
 }
 
@@ -32,8 +32,6 @@ pub struct Lateness {
 /// A host, and its events that wait.
 pub struct Host {
     pub state: HostState,
-    /// Makes numbers of its kernel differ from those of others.
-    pub numbers: Renumbering,
     /// Number of its kernel: the lowest of the hosts that run on it.
     pub kernel: u8,
     waiting: VecDeque<Waiting>,
@@ -43,8 +41,6 @@ pub struct Host {
     pub frontier: Option<Nanos>,
     /// Identity of the run that its clock counts from.
     pub boot: String,
-    /// Place of its clock among the clocks; hosts that share a kernel share one.
-    pub clock: usize,
     /// Another agent of its kernel sends everything.
     pub rests: bool,
     /// Time at which its agent began, by this host's clock.
@@ -55,7 +51,7 @@ pub struct Host {
     pub is_leaving: bool,
     /// Events that were left out and not told yet.
     left_out: u64,
-    /// What processes use that were asked for.
+    /// Use of CPU and memory by processes that were asked for.
     processes: FxHashMap<u32, ProcessUse>,
     /// Time of its next event by the clock of the first host; found once for each event.
     pub next: Option<Nanos>,
@@ -65,13 +61,11 @@ impl Host {
     pub fn new(number: u8, name: String) -> Host {
         Host {
             state: HostState { number, name, ..HostState::default() },
-            numbers: Renumbering::of(number),
             kernel: number,
             waiting: VecDeque::new(),
             waiting_bytes: Size(0),
             frontier: None,
             boot: String::new(),
-            clock: usize::from(number.saturating_sub(1)),
             rests: false,
             left_out: 0,
             begun: Nanos(0),
@@ -80,6 +74,11 @@ impl Host {
             processes: FxHashMap::default(),
             next: None,
         }
+    }
+
+    /// Place of its clock among the clocks: hosts that share a kernel share one, and this host's is the first.
+    pub fn clock(&self) -> usize {
+        usize::from(self.kernel.saturating_sub(1))
     }
 
     /// Takes in that its agent has begun. Returns true if its clock counts from another moment than before.
@@ -136,7 +135,7 @@ impl Host {
         self.processes.clear();
     }
 
-    /// What a process of this host uses.
+    /// Use of CPU and memory by a process of this host.
     pub fn usage(&self, pid: Pid) -> Option<&ProcessUse> {
         self.processes.get(&pid.number())
     }
@@ -201,7 +200,7 @@ impl Host {
         let Some(Waiting { block, .. }) = self.waiting.front_mut() else { return };
         if let Some(Entry::Event(mut event)) = block.peek() {
             retime(&mut event, clock);
-            self.numbers.renumber(&mut event);
+            Renumbering::of(self.kernel).renumber(&mut event);
             self.state.events = self.state.events.saturating_add(1);
             sink(&event);
         }
@@ -223,7 +222,7 @@ impl Host {
         self.leave_out(1);
     }
 
-    /// What of the block of the next event came too late.
+    /// Events of the next one's block that came too late.
     pub fn late(&self) -> Option<Lateness> {
         self.waiting.front().and_then(|waiting| waiting.late)
     }

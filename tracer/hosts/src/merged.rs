@@ -4,6 +4,8 @@
 //! for long: a host whose events are older than those of the others by [`PATIENCE`] is behind, and what it sends later than that is
 //! left out and counted. A host that is lost is waited for no more: a note says that nobody sees any more what its sockets do.
 
+mod kernels;
+
 use crate::connection::{Connection, News};
 use crate::host::{AgentNote, Host, Lateness};
 use crate::stream::{Hello, ProcessUse, Question};
@@ -19,7 +21,6 @@ use wirelap_events::{
 };
 use wirelap_process::steward::Steward;
 use wirelap_recording::Entry;
-use wirelap_recording::hosts::Renumbering;
 use wirelap_recording::hosts::live::{ClockSource, HostClockState, LiveClocks};
 
 /// The most hosts, with this one.
@@ -72,7 +73,7 @@ pub struct MergedHosts {
     /// Identity of the present run of this host.
     own_boot: String,
     now: fn() -> Nanos,
-    /// When the agents were started. At first, all wait until each has begun.
+    /// Time at which the agents were started. At first, all wait until each has begun.
     began: Nanos,
     pings: VecDeque<Ping>,
     pinged: Nanos,
@@ -169,7 +170,7 @@ impl MergedHosts {
         let mut bounds = HostBounds::default();
         for (before, a) in self.hosts.iter().enumerate() {
             for b in self.hosts.iter().take(before) {
-                let bound = self.clocks.bound(a.clock, b.clock);
+                let bound = self.clocks.bound(a.clock(), b.clock());
                 bounds.set(a.kernel, b.kernel, bound);
             }
         }
@@ -186,7 +187,7 @@ impl MergedHosts {
         self.ask(pid, Question::States(Pid(pid.number())));
     }
 
-    /// What a process uses that was asked for.
+    /// Use of CPU and memory by a process that was asked for.
     pub fn usage(&self, pid: Pid) -> Option<&ProcessUse> {
         self.hosts.get(self.index(pid.host())?)?.usage(pid)
     }
@@ -209,11 +210,11 @@ impl MergedHosts {
             self.place(index, hello);
         }
         let Some(host) = self.hosts.get_mut(index) else { return };
-        let clock = host.clock;
+        let clock = host.clock();
         match news {
             News::Hello(hello) => {
                 host.begun = now;
-                if host.begins(hello) && clock == clock_of(host.state.number) {
+                if host.begins(hello) && host.kernel == host.state.number {
                     self.clocks.forget(clock);
                 }
                 // The first pings tell at once where its clock stands.
@@ -222,7 +223,7 @@ impl MergedHosts {
             News::Records(block, bytes) => {
                 let clocks = &mut self.clocks;
                 host.state.bytes = bytes;
-                // What it saw before it rested is still to come.
+                // Events from before it rested are still to come.
                 if host.rests {
                     return;
                 }
@@ -263,70 +264,6 @@ impl MergedHosts {
         }
     }
 
-    /// Finds out which kernel a host's agent runs on. Every agent of a kernel sees all of it, so one is enough.
-    fn place(&mut self, index: usize, hello: &Hello) {
-        if !hello.listening.is_empty() {
-            let text = serde_json::to_string(&hello.listening).unwrap_or_default();
-            self.notes.push((1, (LISTENING.to_owned(), text)));
-        }
-        let is_here = hello.boot == self.own_boot;
-        let same = |(other, host): &(usize, &Host)| {
-            *other != index && host.is_up && !host.rests && host.boot == hello.boot
-        };
-        let active = self.hosts.iter().enumerate().find(same).map(|(other, _)| other);
-        // At first, the first in the list observes: this host, which sees more than a container does.
-        let active = active.filter(|active| self.newest > Nanos(0) || *active < index);
-        let kernel = active.and_then(|active| self.hosts.get(active)).map(|host| host.kernel);
-        let Some(host) = self.hosts.get_mut(index) else { return };
-        let kernel = kernel.unwrap_or(if is_here { 1 } else { host.state.number });
-        (host.kernel, host.clock, host.numbers) =
-            (kernel, clock_of(kernel), Renumbering::of(kernel));
-        host.rests = false;
-        let observer = active.unwrap_or(index);
-        let Some(observed_by) = self.hosts.get(observer).map(|host| host.state.name.clone()) else {
-            return;
-        };
-        for (other, host) in self.hosts.iter_mut().enumerate() {
-            let rests = other == index || host.is_up && host.boot == hello.boot && !host.rests;
-            if other == observer || !rests {
-                continue;
-            }
-            host.rests = true;
-            // What one that begins again saw before it ended is still to come.
-            if other != index {
-                host.forget_waiting();
-            }
-            host.state.status = HostStatus::SameKernel { observed_by: observed_by.clone() };
-            if let Some(connection) = self.connections.get(other) {
-                connection.ask(Question::Rest(true));
-            }
-        }
-    }
-
-    /// An agent has ended: another one of its kernel goes on, if there is one.
-    fn hand_over(&mut self, index: usize) {
-        let Some(host) = self.hosts.get_mut(index).filter(|host| !host.rests) else { return };
-        let boot = host.boot.clone();
-        let resting = |host: &Host| host.is_up && host.rests && host.boot == boot;
-        let Some(next) = self.hosts.iter().position(resting) else { return };
-        if let Some(host) = self.hosts.get_mut(index) {
-            host.is_leaving = false;
-        }
-        let Some(next_host) = self.hosts.get_mut(next) else { return };
-        next_host.rests = false;
-        next_host.state.status = HostStatus::Connected;
-        let observed_by = next_host.state.name.clone();
-        for (at, host) in self.hosts.iter_mut().enumerate() {
-            if at != next && host.is_up && host.rests && host.boot == boot {
-                let observed_by = observed_by.clone();
-                host.state.status = HostStatus::SameKernel { observed_by };
-            }
-        }
-        if let Some(connection) = self.connections.get(next) {
-            connection.ask(Question::Rest(false));
-        }
-    }
-
     /// Pings the hosts and estimates their clocks, when it is time.
     fn keep_up(&mut self) {
         let now = (self.now)();
@@ -334,7 +271,7 @@ impl MergedHosts {
             self.pinged = now;
             for (index, (host, connection)) in self.hosts.iter().zip(&self.connections).enumerate()
             {
-                if !host.is_up || host.clock == 0 {
+                if !host.is_up || host.clock() == 0 {
                     continue;
                 }
                 if self.pings.len() >= MAX_PINGS {
@@ -351,7 +288,7 @@ impl MergedHosts {
             self.clocks.refresh(now);
             for host in &mut self.hosts {
                 host.next = None;
-                host.state.clock = clock_state(&self.clocks, host.clock);
+                host.state.clock = clock_state(&self.clocks, host.clock());
             }
         }
     }
@@ -379,7 +316,7 @@ impl MergedHosts {
             // That a socket is open matters however late it is known.
             let earliest = late.map_or(Nanos(0), |_| self.newest);
             self.newest = self.newest.max(at);
-            let (clocks, clock) = (&self.clocks, host.clock);
+            let (clocks, clock) = (&self.clocks, host.clock());
             let reference = |at| clocks.to_reference(clock, at).unwrap_or_default().max(earliest);
             host.hand_out(reference, sink);
             count = count.saturating_add(1);
@@ -409,7 +346,7 @@ impl MergedHosts {
             return Nanos(0);
         }
         let clocks = &self.clocks;
-        let reached = |host: &Host| clocks.to_reference(host.clock, host.frontier?);
+        let reached = |host: &Host| clocks.to_reference(host.clock(), host.frontier?);
         let is_waited_for = |host: &Host| host.is_up && !host.rests;
         let waited_for = self.hosts.iter().filter(|host| is_waited_for(host));
         let newest = waited_for.filter_map(reached).max();
@@ -444,7 +381,7 @@ impl MergedHosts {
         let mut oldest: Option<(usize, Nanos)> = None;
         for (index, host) in self.hosts.iter_mut().enumerate() {
             if host.next.is_none() {
-                let clock = host.clock;
+                let clock = host.clock();
                 host.next = host.next_own(&mut note).and_then(|at| clocks.to_reference(clock, at));
             }
             let Some(at) = host.next.filter(|at| *at <= limit) else { continue };
@@ -454,11 +391,6 @@ impl MergedHosts {
         }
         oldest
     }
-}
-
-/// The place of a clock that no other host shares among the clocks: this host's is the first.
-fn clock_of(number: u8) -> usize {
-    usize::from(number.saturating_sub(1))
 }
 
 fn clock_state(clocks: &LiveClocks, clock: usize) -> HostClock {

@@ -1,10 +1,10 @@
-//! How a host is reached.
+//! Ways to reach a host.
 
 use std::ffi::OsString;
 use std::sync::Arc;
 use wirelap_process::steward::DeclaredCommand;
 
-/// How a host is reached.
+/// Way to reach a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostTarget {
     /// This host itself.
@@ -28,7 +28,7 @@ const AS_ROOT: &str = "if [ \"$(id -u)\" = 0 ]; then exec \"$@\"; else exec sudo
 const PUSHED: &str = r#"v=$1; n=$2; shift 2
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n -- "$@"; fi; }
 if [ "$(wirelap --version 2>/dev/null)" = "wirelap $v" ]; then as_root wirelap "$@"; exit; fi
-f=$(mktemp /tmp/wirelap.XXXXXX) || exit
+f=$(mktemp -t wirelap.XXXXXX) || exit
 trap 'rm -f "$f"' EXIT HUP TERM
 echo "wirelap push $(uname -m)"
 head -c "$n" > "$f" && chmod 700 "$f" && as_root "$f" "$@" --remove-program"#;

@@ -26,7 +26,7 @@ pub struct ObservedHost {
     pub version: String,
     /// Its kernel's release; empty if it was never connected.
     pub kernel: String,
-    /// How often its agent was started again.
+    /// Number of times that its agent was started again.
     pub restarts: u64,
     /// Observations that are not made there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -57,9 +57,9 @@ pub struct ObservedHost {
 /// A host's clock against that of host 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ObservedClock {
-    /// How far it is ahead. These clocks count from the start of each host.
+    /// Nanoseconds by which it is ahead. These clocks count from the start of each host.
     pub offset_ns: i64,
-    /// How fast it gains; 0 if that is not distinguishable from nothing.
+    /// Parts per million by which it gains; 0 if that is not distinguishable from nothing.
     pub drift_ppm: f64,
     /// The largest possible error of the drift.
     pub drift_within_ppm: f64,

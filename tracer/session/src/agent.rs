@@ -97,7 +97,7 @@ pub fn run_agent(settings: &AgentSettings, signals: &Signals) -> Result<(), Fail
     agent.run(&is_over, signals)
 }
 
-/// Who this agent is.
+/// Introduction of this agent.
 fn hello(observer: &Observer) -> Hello {
     let lacks = observer.hooks().into_iter().filter(|hook| hook.hook.is_none());
     Hello {

@@ -151,7 +151,7 @@ impl Observer {
     }
 }
 
-/// What a probe of all hosts has lost, and what the merge has left out of their events: packets for all of these, because of which
+/// Events that a probe of all hosts has lost, and those that the merge has left out of their events: packets for all of these, because of which
 /// probe they were is not known.
 fn counted(hosts: &MergedHosts, probe: Probe) -> ProbeCounters {
     let of = |counts: fn(&HostState) -> &BTreeMap<String, u64>| -> u64 {

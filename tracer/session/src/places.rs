@@ -98,7 +98,7 @@ impl PlaceReader {
         }
     }
 
-    /// What a process of this host runs in.
+    /// Cgroup and container of a process of this host.
     fn describe(&mut self, pid: Pid, network: Option<String>) -> (CgroupRead, ContainerNames) {
         let read = cgroup(pid);
         let names = match &read {
@@ -108,7 +108,7 @@ impl PlaceReader {
         (read, ContainerNames { network, ..names })
     }
 
-    /// What a process of this host runs in, with the name of its network namespace.
+    /// Cgroup and container of a process of this host, with the name of its network namespace.
     pub fn describe_anew(&mut self, pid: Pid) -> (CgroupRead, ContainerNames) {
         self.namespaces.refresh(Path::new(NAMED_NAMESPACES));
         let netns = namespace_of(&pid.0.to_string());

@@ -41,9 +41,9 @@ pub enum LogEvent {
     Host {
         /// The host's name.
         name: String,
-        /// What it does, in a few words.
+        /// The host's state in a few words.
         what: String,
-        /// It sends what it observes, in time.
+        /// Everything that the host observes comes in time.
         is_well: bool,
     },
     /// The result of something that the user has asked for, as a sentence.

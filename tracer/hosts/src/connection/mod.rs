@@ -35,18 +35,18 @@ const ENDING: Duration = Duration::from_secs(2);
 /// The longest line of an agent's stderr that is looked at.
 const MAX_LINE: u64 = 4_096;
 
-/// What happens on the connection to a host.
+/// News from the connection to a host.
 #[derive(Debug)]
 pub enum News {
     /// Its agent has begun.
     Hello(Hello),
-    /// It has observed something. So many bytes of the stream were read up to here.
+    /// Observations of the agent. So many bytes of the stream were read up to here.
     Records(Box<RecordBlock>, u64),
-    /// It has answered a ping: the ping's number, its clock, and the time here.
+    /// Answer to a ping: the ping's number, the agent's clock, and the time here.
     Answer { number: u64, there: Nanos, back: Nanos },
-    /// What it says of itself.
+    /// The agent's account of itself.
     State(AgentState),
-    /// It has ended. `is_final`: it is not started again.
+    /// The agent has ended. `is_final`: it is not started again.
     Ended { why: String, is_final: bool },
 }
 
@@ -128,10 +128,10 @@ impl Drop for Connection {
     }
 }
 
-/// What came of starting an agent.
+/// Outcome of starting an agent.
 struct Attempt {
     why: String,
-    /// It ran.
+    /// The agent ran.
     ran: bool,
     /// The reason may go by itself, as a host that is switched off.
     mends_itself: bool,

@@ -15,7 +15,7 @@ pub struct Ending {
     pub status: Option<i32>,
 }
 
-/// What a last line contains, and what helps then.
+/// Parts of last lines, each with what helps then.
 const REMEDIES: [(&str, &str); 13] = [
     (
         "password is required",
@@ -44,7 +44,7 @@ const REMEDIES: [(&str, &str); 13] = [
 /// Status of ssh when it could not connect (`ssh(1)`, EXIT STATUS).
 const NOT_CONNECTED: i32 = 255;
 
-/// What ssh says of a host that is there and does not let the user in.
+/// Parts of what ssh says of a host that is there and does not let the user in.
 const REFUSED: [&str; 3] =
     ["Permission denied", "Host key verification failed", "Could not resolve"];
 

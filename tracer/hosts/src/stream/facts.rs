@@ -1,4 +1,4 @@
-//! What an agent says of itself and its host.
+//! Account that an agent gives of itself and its host.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub struct Hello {
     pub lacks: Vec<String>,
 }
 
-/// What an agent says of itself about once a second. All counts are from its start.
+/// Account that an agent gives of itself about once a second. All counts are from its start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentState {
     /// The monotonic clock of the host in nanoseconds, as all times in records are.
@@ -58,7 +58,7 @@ pub struct ProbeCount {
     pub filtered: u64,
 }
 
-/// What a process uses.
+/// Use of CPU and memory by a process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessUse {
     /// Its id on its host.

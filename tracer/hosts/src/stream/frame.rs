@@ -14,10 +14,10 @@ use wirelap_recording::{RecordBlock, RecordBuffer};
 /// The line that an agent's stream begins with.
 const FIRST_LINE: &[u8] = b"wirelap agent 1\n";
 
-/// What the line begins with that asks for the program; the architecture of the host follows.
+/// Beginning of the line that asks for the program; the architecture of the host follows.
 const PUSH: &[u8] = b"wirelap push ";
 
-/// What the first line of any version begins with.
+/// Beginning of the first line of any version.
 const ANY_VERSION: &[u8] = b"wirelap agent ";
 
 /// The most bytes before the first line: what a login shell says.
@@ -43,16 +43,16 @@ mod kind {
     pub const END: u8 = 5;
 }
 
-/// What an agent sends.
+/// A unit of an agent's stream.
 #[derive(Debug)]
 pub enum Frame {
-    /// Who it is.
+    /// Introduction of the agent.
     Hello(Hello),
-    /// What it has observed.
+    /// Observations.
     Records(RecordBlock),
     /// The answer to a ping: its number, and the agent's clock.
     Answer(u64, Nanos),
-    /// What it says of itself.
+    /// The agent's account of itself.
     State(AgentState),
     /// Why it ends.
     End(String),
@@ -61,13 +61,13 @@ pub enum Frame {
 /// Why a stream cannot be read.
 #[derive(Debug)]
 pub enum StreamError {
-    /// It ended, or could not be read on.
+    /// The stream ended, or could not be read on.
     Ended(io::Error),
     /// Nothing came for [`LONGEST_SILENCE`] after its beginning.
     Silent,
-    /// It is not that of an agent; the first line that it has.
+    /// The stream is not that of an agent; the first line that it has.
     Foreign(String),
-    /// It is that of an agent of another version.
+    /// The agent is of another version.
     OtherVersion(String),
     /// The host asks for a program that is not of its architecture, which this is.
     OtherArchitecture(String),

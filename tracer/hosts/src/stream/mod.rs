@@ -1,4 +1,4 @@
-//! What an agent writes to its stdout, and reads from its stdin.
+//! The streams of an agent: its stdout and its stdin.
 //!
 //! ```text
 //! agent → collector   "wirelap agent 1\n", then frames
@@ -12,7 +12,7 @@
 //!
 //! collector → agent   lines: "ping N", "place PID", "states PID", "rest true|false"; the end of the stream ends the agent
 //! ```
-//! What stands before the first line is what a login shell says, and is left out. Kinds that are not known are left out.
+//! Text before the first line is what a login shell says, and is left out. Kinds that are not known are left out.
 //!
 //! | file | what |
 //! |---|---|

@@ -56,7 +56,7 @@ pub enum StewardRequest {
 pub struct DeclaredCommand {
     /// Program and arguments.
     pub words: Vec<OsString>,
-    /// It runs as the user who called sudo, if somebody did.
+    /// The command runs as the user who called sudo, if somebody did.
     pub as_user: bool,
 }
 

@@ -15,7 +15,7 @@ pub struct RecordBlock {
     next: Option<LocatedEntry>,
 }
 
-/// What a look at all records of a block has found.
+/// Findings of a look at all records of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockSurvey {
     /// The last tick.

@@ -1,4 +1,4 @@
-//! What the user should know of the hosts that are observed by agents.
+//! Sentences for the user on the hosts that are observed by agents.
 
 use wirelap_correlate::Snapshot;
 use wirelap_events::human::{counted, time_ns};
