@@ -8,7 +8,7 @@ mod kernels;
 
 use crate::connection::{Connection, News};
 use crate::host::{AgentNote, Host, Lateness};
-use crate::stream::{Hello, ProcessUse, Question};
+use crate::stream::{ProcessUse, Question};
 use crate::target::{HostTarget, PushedProgram};
 use std::collections::VecDeque;
 use std::io;

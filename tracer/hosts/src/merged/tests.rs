@@ -1,4 +1,5 @@
 use super::*;
+use crate::stream::Hello;
 use std::cell::Cell;
 use std::sync::mpsc::SyncSender;
 use wirelap_events::{
