@@ -17,6 +17,9 @@ const LINES: usize = 64;
 /// Text that the kernel puts behind the path of a cgroup that was removed.
 const REMOVED: &str = " (deleted)";
 
+/// The last rank of the hierarchies that tell where a process belongs, not which limits it has.
+const LAST_OF_PLACES: u8 = 1;
+
 /// Reads the text of a `/proc/PID/cgroup`, in which anything may be.
 pub fn container_of(text: &str) -> Container {
     let paths = text.lines().take(LINES).filter_map(|line| {
@@ -31,8 +34,18 @@ pub fn container_of(text: &str) -> Container {
     });
     let mut paths: Vec<(u8, &str)> = paths.collect();
     paths.sort_by_key(|&(rank, _)| rank);
-    let all = paths.into_iter().map(|(_, path)| of_path(path));
-    all.min_by_key(|one| certainty(one.kind)).unwrap_or_default()
+    // Whoever contains a process places it in all hierarchies; in a single one, processes share a limit of one resource.
+    let at_root = paths.iter().any(|&(rank, path)| rank <= LAST_OF_PLACES && path == "/");
+    let is_limit = |rank: u8, path: &str| {
+        at_root
+            && rank > LAST_OF_PLACES
+            && paths.iter().filter(|(_, other)| *other == path).count() < 2
+    };
+    let all = paths.iter().map(|&(rank, path)| (rank, of_path(path)));
+    let places = all
+        .filter(|(rank, one)| one.kind != ContainerKind::Unknown || !is_limit(*rank, &one.cgroup))
+        .map(|(_, one)| one);
+    places.min_by_key(|one| certainty(one.kind)).unwrap_or_default()
 }
 
 /// Rank of a path by how much it says; less is better.

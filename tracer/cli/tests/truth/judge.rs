@@ -66,7 +66,7 @@ pub fn judge(expectation: &Expectation, cell: Cell, observed: &Observed) -> Judg
     let cell = Cell { loaded, ..cell };
     Judgement {
         counts: counts(expectation, &observed.truth, &said),
-        cause: cause(expectation, cell, &said),
+        cause: cause(expectation, cell, &observed.truth, &said),
         times: times(expectation, cell, &observed.truth, &said),
         screen: screen(expectation, observed),
         said,
@@ -100,7 +100,7 @@ fn counts(expectation: &Expectation, truth: &TruthRecord, said: &Said) -> Findin
     }
 }
 
-fn cause(expectation: &Expectation, cell: Cell, said: &Said) -> Finding {
+fn cause(expectation: &Expectation, cell: Cell, truth: &TruthRecord, said: &Said) -> Finding {
     if !expectation.why || expectation.middleware == "none" {
         return Finding::Right;
     }
@@ -127,9 +127,16 @@ fn cause(expectation: &Expectation, cell: Cell, said: &Said) -> Finding {
         expectation.causes.iter().any(|cause| cause.kind == kind && cause.is_in(&verdict.row))
             || expectation.allow.iter().any(|allowed| allowed == kind)
             || (cell.loaded && LOAD.contains(&kind))
+            || has_waited(truth, verdict)
     };
     let untrue = list(said.problems().filter(|verdict| !is_true(verdict)));
     Finding::when(untrue.is_empty(), || format!("also {untrue}"))
+}
+
+/// True if the kernel counted at least half of the waits for a CPU that the verdict tells of: whoever else runs here had it.
+fn has_waited(truth: &TruthRecord, verdict: &Verdict) -> bool {
+    let counted = truth.waited_ns.get(&verdict.pid).copied().unwrap_or(0);
+    verdict.kind == "run_queue_contention" && counted > 0 && counted >= verdict.slow_ns / 2
 }
 
 impl Cause {

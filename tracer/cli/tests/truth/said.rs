@@ -10,6 +10,12 @@ pub struct Verdict {
     pub leg: Option<u64>,
     /// Empty if it names none.
     pub process: String,
+    /// 0 if it names none.
+    pub pid: u64,
+    /// Who had the CPU or the lock most of that time; empty if nobody is named.
+    pub culprit: String,
+    /// How much longer the messages that it made slow took, all together.
+    pub slow_ns: u64,
     /// The row that it is about.
     pub row: String,
 }
@@ -17,11 +23,15 @@ pub struct Verdict {
 impl Verdict {
     fn of(value: &Value, row: &str) -> Verdict {
         let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or("");
+        let number = |pointer: &str| value.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
         Verdict {
             kind: text("/kind").to_owned(),
             is_problem: text("/severity") == "problem",
             leg: value["leg"].as_u64(),
             process: text("/process/name").to_owned(),
+            pid: number("/process/pid"),
+            culprit: text("/culprits/0/name").to_owned(),
+            slow_ns: number("/slow_messages") * number("/slow_ns"),
             row: row.to_owned(),
         }
     }
@@ -34,8 +44,12 @@ impl std::fmt::Display for Verdict {
             write!(f, "@{leg}")?;
         }
         match self.process.as_str() {
+            "" => {}
+            name => write!(f, " {name}")?,
+        }
+        match self.culprit.as_str() {
             "" => Ok(()),
-            name => write!(f, " {name}"),
+            name => write!(f, " (by {name}, {:.1} ms in all)", self.slow_ns as f64 / 1e6),
         }
     }
 }

@@ -32,6 +32,9 @@ pub struct TruthRecord {
     pub p50_ns: Option<u64>,
     /// The 99th percentile of the same time.
     pub p99_ns: Option<u64>,
+    /// For how long the threads of each process waited for a CPU, by the kernel's account.
+    #[serde(default)]
+    pub waited_ns: BTreeMap<u64, u64>,
 }
 
 /// Everything that was observed of a cell.

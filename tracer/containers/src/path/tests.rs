@@ -135,7 +135,11 @@ fn a_line_that_names_a_container_counts_before_the_others() {
     assert_eq!(container_of(&hybrid).label(), "docker 0123456789ab");
     let unit = "9:name=systemd:/user.slice/user-0.slice/session-1.scope\n4:memory:/jobs/a\n0::/\n";
     assert_eq!(container_of(unit).label(), "session-1.scope");
-    assert_eq!(container_of("4:memory:/jobs/a\n0::/\n").label(), "a (unknown layout)");
+    // A limit of one resource is no place; the same path in several hierarchies is one.
+    assert_eq!(container_of("4:memory:/jobs/a\n1:cpu:/\n0::/\n").kind, ContainerKind::Root);
+    let placed = "4:memory:/jobs/a\n1:cpu:/jobs/a\n0::/\n";
+    assert_eq!(container_of(placed).label(), "a (unknown layout)");
+    assert_eq!(container_of("4:memory:/jobs/a\n").label(), "a (unknown layout)");
     assert_eq!(container_of("4:memory:/\n0::/\n").kind, ContainerKind::Root);
 }
 

@@ -74,6 +74,15 @@ def both(asked, answered):
     return asked["sent"] + counts["received"], total
 
 
+def waited(pid):
+    """Nanoseconds for which the threads of a process have waited for a CPU, as the kernel counts them (Documentation/scheduler/sched-stats.rst)."""
+    total = 0
+    for thread in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with contextlib.suppress(OSError):
+            total += int(thread.read_text().split()[1])
+    return total
+
+
 def connections(port):
     """Connections of clients to that port. Those of Java are in the second table."""
     rows = []
@@ -137,6 +146,7 @@ class Lab:
         self.stack = contextlib.ExitStack()
         self.stack.callback(lambda: subprocess.run(["rm", "-rf", str(self.work)]))
         self.started = []
+        self.waited = {}
         self.within = []
         self.cpu = None
         self.group = None
@@ -158,6 +168,7 @@ class Lab:
     def ready(self):
         tell("ready")
         expect("go")
+        self.waited = {process.pid: waited(process.pid) for process in self.started}
 
     def look(self, name):
         tell(f"look {name}")
@@ -165,10 +176,11 @@ class Lab:
 
     def truth(self, sent, receivers, **more):
         """Ends the receivers, and says what was sent and delivered. A receiver may be a number."""
+        waits = {process.pid: waited(process.pid) - self.waited.get(process.pid, 0) for process in self.started}
         sent = sent if isinstance(sent, int) else sent["sent"]
         counts = [r if isinstance(r, int) else r.end() for r in receivers]
         delivered = sum(c if isinstance(c, int) else c["received"] for c in counts)
-        told = {"sent": sent, "delivered": delivered}
+        told = {"sent": sent, "delivered": delivered, "waited_ns": {pid: ns for pid, ns in waits.items() if ns > 0}}
         timed = [c for c in counts if not isinstance(c, int) and c.get("p50_ns")]
         if len(timed) == 1:
             told |= {name: timed[0][name] for name in ("p50_ns", "p99_ns")}
