@@ -99,5 +99,8 @@ pub const COARSE_TIMES: TrustLimits = TrustLimits { reduced: 0.1, unusable: 1.0 
 /// Messages that the programs themselves lack are in no latency.
 pub const UNDELIVERED: TrustLimits = TrustLimits { reduced: 0.001, unusable: NEVER };
 
+/// Messages of a time that wirelap left out, because it did not keep up, are in no count. The figures of the rest are right.
+pub const NOT_TRACED: TrustLimits = TrustLimits { reduced: 0.01, unusable: NEVER };
+
 /// Share of the time below which a row that is observed is a sample.
 pub const WHOLE_TIME: f64 = 0.999;

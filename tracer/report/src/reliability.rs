@@ -137,6 +137,7 @@ impl RunResult {
         let is_partial = self.view.is_some_and(|view| view.why_no_latency().is_some());
         TrustFacts {
             is_sampled,
+            not_traced: trust.not_traced(),
             packets_only: trust.packets_only,
             messages: (Count(messages.sent) + messages.delivered).0,
             deliveries: if is_sampled {

@@ -183,6 +183,12 @@ impl From<TraceDetail> for ObservedDetail {
 }
 
 impl ReportedTrust {
+    /// The share of the time that was left out because wirelap did not keep up.
+    pub fn not_traced(&self) -> f64 {
+        let is_by_itself = self.budget.is_some_and(|budget| budget.share.is_none());
+        if is_by_itself { 1.0 - self.window_share } else { 0.0 }
+    }
+
     /// The counts of messages that are not followed, or of which it is not certain which they are.
     pub fn uncertain(&self) -> UncertainCounts {
         UncertainCounts {

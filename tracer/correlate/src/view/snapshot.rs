@@ -240,6 +240,13 @@ pub struct TracingBudget {
 }
 
 impl Trust {
+    /// The share of the time that was left out because wirelap did not keep up: not that of `--sample` and `--budget`, which users ask
+    /// for.
+    pub fn not_traced(&self) -> f64 {
+        let is_by_itself = self.budget.is_some_and(|budget| budget.share.is_none());
+        if is_by_itself { 1.0 - self.window_share } else { 0.0 }
+    }
+
     /// Events lost, all probes.
     pub fn lost(&self) -> u64 {
         self.events_lost.iter().map(|loss| loss.count).total()

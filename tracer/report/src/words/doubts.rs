@@ -2,7 +2,7 @@
 
 use super::lost_because;
 use wirelap_correlate::DoubtReason;
-use wirelap_events::human::{counted, counted_as, exact};
+use wirelap_events::human::{counted, counted_as, exact, share};
 use wirelap_events::{EventLosses, Nanos};
 
 /// A reason in one sentence without a full stop.
@@ -146,6 +146,11 @@ pub fn doubt(reason: &DoubtReason) -> String {
         ),
         DoubtReason::CoarseTimes { unit, median } => format!(
             "all times in the file are multiples of {unit}, and the median message took {median}"
+        ),
+        DoubtReason::NotTraced { thousandths } => format!(
+            "{} of the time was not traced, because wirelap did not keep up: messages of it are in no count; --sample off traces all, \
+             --ports and --detail path make that cheaper",
+            share(thousandths as f64 / 1000.0)
         ),
         DoubtReason::Undelivered { missing, due } => format!(
             "{} of {} did not take place, by the programs' own counts: all figures are of the rest",

@@ -6,7 +6,7 @@ use super::reliability::{Doubt, DoubtReason, Reliability};
 use wirelap_events::Nanos;
 use wirelap_limits::trust::{
     CLOCKS, COARSE_TIMES, CONTRADICTED, CUT_SHORT, ENCRYPTED, EVENTS_LOST, EVENTS_LOST_SAMPLED,
-    GIVEN_UP, GUESSED, LOSSES_STATED, NAMELESS, NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED,
+    GIVEN_UP, GUESSED, LOSSES_STATED, NAMELESS, NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED, NOT_TRACED,
     ONE_IS_TOO_MANY, PERHAPS_READ, READ_TWICE, READER_NOT_SEEN, SEND_NOT_SEEN, SHARED_MEMORY,
     SPLIT_SUBFLOWS, TOO_MANY, TrustLimits, UNDECODED, UNDELIVERED, UNIX_CLIENTS, UNREAD, UNSEEN,
     UNSEEN_BARE, UNSORTED,
@@ -149,6 +149,8 @@ impl FoundDoubts {
     }
 
     fn times(&mut self, facts: &TrustFacts) {
+        let thousandths = (facts.not_traced * 1000.0).round() as u64;
+        self.add_share(DoubtReason::NotTraced { thousandths }, NOT_TRACED, facts.not_traced);
         let packets = facts.file.too_late;
         self.add(DoubtReason::Unsorted { packets }, UNSORTED, packets, facts.events);
         let directions = facts.file.split_subflows;
@@ -275,6 +277,9 @@ mod tests {
         );
         let sampled = verdict(|facts| (facts.is_sampled, facts.matched) = (true, 1_800));
         assert_eq!(sampled, (Good, vec![]), "windows cut messages off");
+        let left_out = |share| verdict(|facts| (facts.is_sampled, facts.not_traced) = (true, share));
+        assert_eq!(left_out(0.005), (Good, vec![]));
+        assert_eq!(left_out(0.918), (Reduced, vec!["not_traced"]), "nobody has asked for it");
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub struct FileFacts {
 pub struct TrustFacts {
     /// Windows of time were observed, on purpose.
     pub is_sampled: bool,
+    /// The share of the time that was left out because wirelap did not keep up.
+    pub not_traced: f64,
     /// The events are packets, and no sockets.
     pub packets_only: bool,
     /// Messages found: sent or delivered.
@@ -73,6 +75,7 @@ impl TrustFacts {
         }
         TrustFacts {
             is_sampled: trust.window_share < WHOLE_TIME,
+            not_traced: trust.not_traced(),
             packets_only: trust.packets_only,
             messages: messages.sent.saturating_add(messages.delivered),
             deliveries: messages.delivered.saturating_sub(from_elsewhere),

@@ -202,6 +202,11 @@ pub enum DoubtReason {
         /// The median latency.
         median: Nanos,
     },
+    /// A part of the time was not traced, which nobody has asked for.
+    NotTraced {
+        /// Thousandths of the time.
+        thousandths: u64,
+    },
     /// The programs did not get what was sent. The figures are right, and of the rest.
     Undelivered {
         /// Deliveries that did not take place, by the programs' own counts.
