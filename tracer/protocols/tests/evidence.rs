@@ -158,3 +158,48 @@ fn other_protocols_are_not_ours() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+/// A message of 100,000 bytes in three batches, as a Zenoh session sends it, with the fragments' numbers from `sn` on.
+fn fragmented(sn: u32) -> Vec<u8> {
+    let number = |sn: u32| {
+        let [low, high] = [sn & 0x7f | 0x80, sn >> 7];
+        vec![
+            u8::try_from(low).unwrap(),
+            u8::try_from(high & 0x7f | 0x80).unwrap(),
+            u8::try_from(sn >> 14).unwrap(),
+        ]
+    };
+    let batch = |header: u8, sn: u32, content: &[u8]| {
+        let body = [&[header], number(sn).as_slice(), content].concat();
+        let len = u16::try_from(body.len()).unwrap().to_le_bytes();
+        [len.as_slice(), &body].concat()
+    };
+    // PUSH of a key expression with a number, PUT, 100,000 bytes.
+    let head = [0x02, 0x1d, 0x01, 0x01, 0xa0, 0x8d, 0x06];
+    let content =
+        |head: &[u8], len: usize| [head, vec![b'x'; len - head.len()].as_slice()].concat();
+    [
+        batch(0xe6, sn, &content(&head, 49_100)),
+        batch(0x66, sn + 1, &content(&[], 49_100)),
+        batch(0x26, sn + 2, &content(&[], 1_806)),
+    ]
+    .concat()
+}
+
+/// A saturated sender's packets begin anywhere in its batches, and its writes are not seen.
+#[test]
+fn fragments_of_a_saturated_sender_are_found_inside_its_packets() {
+    let stream: Vec<u8> = (0..8).flat_map(|n| fragmented(20_000 + 3 * n)).collect();
+    let mut search = ProtocolSearch::default();
+    let mut at = Offset(70_000);
+    for packet in stream[70_000..].chunks(65_483) {
+        search.packet(at, packet, 0, &[]);
+        at = Offset(at.0 + packet.len() as u64);
+    }
+    let zenoh = registry().iter().find(|protocol| protocol.name() == "zenoh").unwrap();
+    let found = search.best_of(*zenoh).expect("a candidate");
+    assert!(found.bits() >= SURE_BITS, "{found:?}");
+    // The first message that begins after the start.
+    let first = fragmented(20_000).len() as u64;
+    assert_eq!(found.last().0 % first % 49_106, 0, "{found:?}");
+}

@@ -87,6 +87,10 @@ impl Protocol for Zenoh {
         }
     }
 
+    fn stands_out(&self, head: &[u8]) -> bool {
+        survey::stands_out(head)
+    }
+
     fn match_signature(&self, transport: Transport, head: &[u8]) -> SignatureMatch {
         match transport {
             Transport::Udp => datagram::match_signature(head),

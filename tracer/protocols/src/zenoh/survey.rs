@@ -2,13 +2,19 @@
 
 use super::compressed::PeekedText;
 use super::fragments::follows;
-use super::message::NetworkMessage;
+use super::message::{NetworkMessage, PayloadRange};
 use super::transport::{FragmentHeader, TransportMessage, VERSION};
 use super::wire::{CursorError, WireExpr, ZenohCursor, id};
 use crate::{PduSignature, SignatureMatch};
 
 /// The evidence of a message so short that other bytes can look the same.
 pub(super) const WEAK_BITS: u32 = 10;
+
+/// The evidence of a fragment that begins with a network message that is longer than its batch: header, text and both lengths.
+const OPENING_BITS: u32 = 20;
+
+/// A fragment that another one follows fills its batch, and nobody makes batches smaller than this.
+const SHORTEST_FULL_BATCH: u64 = 512;
 
 /// The evidence of a FRAME whose network message ends exactly with the batch of `len` bytes. Longer messages have a longer length.
 pub(super) fn whole_bits(len: u64) -> u32 {
@@ -128,6 +134,11 @@ pub fn match_signature(head: &[u8]) -> SignatureMatch {
             SignatureMatch::Pdu(sight(whole_bits(len)))
         }
         ZenohEvidence::Strong => SignatureMatch::Pdu(sight(CUT_BITS)),
+        ZenohEvidence::Fragment(fragment)
+            if len >= SHORTEST_FULL_BATCH && is_opening(bytes, len) =>
+        {
+            SignatureMatch::Pdu(sight(OPENING_BITS).numbered(fragment.lane.index(), fragment.sn))
+        }
         ZenohEvidence::Fragment(fragment) => {
             SignatureMatch::Pdu(sight(FRAGMENT_BITS).numbered(fragment.lane.index(), fragment.sn))
         }
@@ -261,6 +272,34 @@ fn frame(at: &mut ZenohCursor<'_>) -> SurveyResult {
         }
         found = ZenohEvidence::Strong;
     }
+}
+
+/// True if a batch of a TCP stream is a fragment with the start of a message that is longer: what a saturated sender's packets may be
+/// searched for.
+pub fn stands_out(head: &[u8]) -> bool {
+    const MORE: u8 = 0x40;
+    let [a, b, header, ..] = head else { return false };
+    let len = u64::from(u16::from_le_bytes([*a, *b]));
+    let is_full_fragment = id(*header) == 6 && header & MORE != 0 && len >= SHORTEST_FULL_BATCH;
+    is_full_fragment && is_opening(head.get(2..).unwrap_or_default(), len)
+}
+
+/// True if a batch of `len` bytes is a fragment with the start of a network message that is longer than it.
+pub(super) fn is_opening(captured: &[u8], len: u64) -> bool {
+    let mut at = ZenohCursor::new(captured, len);
+    skip_header(&mut at);
+    let Ok(TransportMessage::Fragment(fragment)) = TransportMessage::read(&mut at) else {
+        return false;
+    };
+    let content = at.captured();
+    let rest = len.saturating_sub(captured.len().saturating_sub(content.len()) as u64);
+    let mut message = NetworkMessage::unread();
+    // The rest of the message is in other batches, so that reading it ends early.
+    let _ = message.read(&mut ZenohCursor::new(content, u64::MAX));
+    let is_longer = message
+        .payload
+        .is_some_and(|PayloadRange { start, len, .. }| start.saturating_add(len) > rest);
+    fragment.more && fragment.is_known && is_longer && is_key_expr(message.expr)
 }
 
 /// True if a key expression is text without control characters.
