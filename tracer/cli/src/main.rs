@@ -8,6 +8,7 @@
 //! | `agent`, `agents` | the command of an observed host, and the options that start it there |
 //! | `manual` | manual pages, for packages |
 //! | `json` | the option `--json` |
+//! | `metrics` | the option `--metrics` |
 //! | `parquet` | the option `--parquet` |
 //! | `report_file` | the JSON files of earlier runs, as commands read them |
 
@@ -31,6 +32,7 @@ mod json;
 mod list;
 mod live;
 mod manual;
+mod metrics;
 mod parquet;
 mod quantity;
 mod record;

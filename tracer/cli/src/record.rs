@@ -7,6 +7,7 @@ use crate::agents::{Agents, HostArgs};
 use crate::common::{
     DetailArg, FilterArgs, PacketArgs, SamplingArgs, TracerArgs, say_what_rights_lack,
 };
+use crate::metrics::{MeasuredSink, Metrics, MetricsArgs};
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use flight::{FlightArgs, FlightRecorder};
@@ -43,6 +44,7 @@ Examples:
   sudo wirelap record -o ring.pcapng --rotate-size 100M --files 10 --continue     after the files of earlier starts
   sudo wirelap record -o - --payload | tshark -r -
   sudo wirelap record -o all.pcapng --payload --host robot       this host and another one, in one file
+  sudo wirelap record -o trace.pcapng --metrics 9464             and figures for Prometheus
   wirelap record -o trace.pcapng --payload --packets-only        packets alone: needs only CAP_NET_RAW
   sudo wirelap record -o flight.pcapng --payload --keep 60s --dump-when 'p99>10ms for 5s' --dump-when loss
 
@@ -134,13 +136,17 @@ pub struct RecordArgs {
     #[command(flatten, next_help_heading = "Flight recorder")]
     pub flight: FlightArgs,
 
+    /// Metrics.
+    #[command(flatten, next_help_heading = "For other programs")]
+    pub metrics: MetricsArgs,
+
     /// The options of the tracer.
     #[command(flatten, next_help_heading = "Tracer")]
     pub tracer: TracerArgs,
 }
 
-/// A sink that discards deliveries: the snapshot counts them already.
-type Discard = fn(&Delivery);
+/// A sink that discards deliveries, because the snapshot counts them already, and that of `--metrics`.
+type RecordSink = MeasuredSink<fn(&Delivery)>;
 
 /// Records until a signal arrives or the time is over.
 ///
@@ -176,6 +182,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     if agents.is_none() {
         preflight_of(&view)?;
     }
+    let metrics = args.metrics.open()?;
     if agents.is_some() {
         rights::confine_collector();
     } else if args.filter.tls {
@@ -195,12 +202,11 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
         &args.filter.decode,
     )?;
     let settings = SessionSettings { run_time, ..tracing(args) };
-    let discard = (|_| {}) as Discard;
+    let discard: fn(&Delivery) = |_| {};
+    let sink: RecordSink = Metrics::beside(metrics, discard)?;
     let tracer = match &agents {
-        Some(agents) => {
-            Tracer::start_on_hosts(&settings, agents.start()?, discard, Some(recorder))?
-        }
-        None => Tracer::start(&settings, discard, Some(recorder))?,
+        Some(agents) => Tracer::start_on_hosts(&settings, agents.start()?, sink, Some(recorder))?,
+        None => Tracer::start(&settings, sink, Some(recorder))?,
     };
     drop(settings);
     if agents.is_none() {
@@ -269,6 +275,7 @@ fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let run_time = args.sampling.run_time();
     let view = view(args);
     preflight_of(&view)?;
+    let metrics = args.metrics.open()?;
     PacketArgs::confine(&view);
     let signals = catch_signals()?;
     let asked = signals::on_request().map_err(|error| Failure::Machine(error.to_string()))?;
@@ -280,7 +287,7 @@ fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
         run_time,
         ..tracing(args)
     };
-    let tracer = Tracer::start(&settings, collector, None)?;
+    let tracer = Tracer::start(&settings, Metrics::beside(metrics, collector)?, None)?;
     drop(settings);
     tracer.commands().begin(args.sampling.traced(Sampling::Off.into()));
     say_instead(&tracer);
@@ -362,8 +369,8 @@ fn tracing(args: &RecordArgs) -> SessionSettings {
         alternates: adapts,
         run_time: None,
         drain: false,
-        // What is spent is read with each snapshot.
-        publish: adapts,
+        // What is spent is read with each snapshot, and metrics are made of them.
+        publish: adapts || args.metrics.metrics.is_some(),
     }
 }
 
@@ -378,7 +385,7 @@ fn beginning(args: &RecordArgs, rotation: Rotation) -> String {
     format!("recording to {}{parts}{}", args.output.display(), kept.unwrap_or_default())
 }
 
-fn watch(args: &RecordArgs, tracer: &Tracer<Discard>, signals: &Signals) {
+fn watch(args: &RecordArgs, tracer: &Tracer<RecordSink>, signals: &Signals) {
     let end = args.duration.and_then(|time| Instant::now().checked_add(time));
     while !tracer.has_ended()
         && signals.caught().is_none()

@@ -34,7 +34,7 @@ mod join;
 mod rows;
 mod view;
 
-pub use engine::{Correlator, DeliverySink};
+pub use engine::{Correlator, DeliverySink, SinkPair};
 pub use rows::{Accountant, Counts, DeferredFigures};
 pub use trust::{Doubt, DoubtReason, FileFacts, Reliability, TrustFacts};
 pub use view::{

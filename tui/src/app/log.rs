@@ -1,7 +1,6 @@
 //! The lines of the log: entries that the filter lets through, with losses that follow each other put together.
 
 use crate::text;
-use wirelap_correlate::Severity;
 use wirelap_events::{EventLosses, Nanos};
 use wirelap_history::{EventLog, LogEntry, LogEvent};
 use wirelap_report::words;
@@ -45,31 +44,11 @@ pub fn lines<'a>(log: &'a EventLog, filter: &str) -> Vec<LogLine<'a>> {
 pub fn sentence(line: &LogLine<'_>) -> String {
     let row = line.entry.row.as_ref().map_or_else(String::new, |(_, name)| format!("{name}: "));
     let what = match &line.entry.event {
-        LogEvent::RowAppeared => "appeared".into(),
-        LogEvent::RowSilent => "delivers nothing any more".into(),
+        LogEvent::EventsLost(losses) => lost(line, *losses),
         LogEvent::RowSpeaks(after) => {
             format!("delivers again, after {}", text::unbroken(&text::time(*after)))
         }
-        LogEvent::RowMuted => "muted: nothing more is observed of it".into(),
-        LogEvent::RowUnmuted => "observed again".into(),
-        LogEvent::ProcessGone { role, comm, pid } => {
-            format!("the {role} {comm} ({}) has ended", pid.0)
-        }
-        LogEvent::VerdictBegan(kind, Severity::Problem) => {
-            format!("a verdict began: {}", words::title(*kind))
-        }
-        LogEvent::VerdictBegan(kind, Severity::Note) => {
-            format!("a note began: {}", words::title(*kind))
-        }
-        LogEvent::VerdictEnded(kind) => format!("no longer so: {}", words::title(*kind)),
-        LogEvent::EventsLost(losses) => lost(line, *losses),
-        LogEvent::Trust(reliability) => format!("its figures are {} now", reliability.name()),
-        LogEvent::Overdue(count) => {
-            text::counted_as(*count, "message is overdue", "messages are overdue")
-        }
-        LogEvent::NothingOverdue => "no message is overdue any more".into(),
-        LogEvent::Host { name, what, is_well: _ } => format!("host {name}: {what}"),
-        LogEvent::Note(sentence) => sentence.clone(),
+        event => event.words(),
     };
     format!("{row}{what}")
 }

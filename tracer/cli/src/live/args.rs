@@ -4,6 +4,7 @@ use crate::agents::HostArgs;
 use crate::common::{
     BreakdownArgs, DetailArg, FilterArgs, PacketArgs, SamplingArgs, TracedWorkloadArgs,
 };
+use crate::metrics::MetricsArgs;
 use crate::quantity;
 use clap::Args;
 use std::io::IsTerminal;
@@ -21,6 +22,8 @@ Examples:
   sudo wirelap live --on mqtt,nats --rate 500        and wirelap's own workloads beside them
   sudo wirelap live --budget 1%                      all day: at most 1 % of a core, and of the programs' time
   sudo wirelap live --host robot --host pi@broker    also what happens on other hosts, by ssh
+  sudo wirelap live --plain --metrics 9464           figures for Prometheus, at http://127.0.0.1:9464/metrics
+  sudo wirelap live --json-lines | jq -c 'select(.event)'
   wirelap live --packets-only                        packets alone: needs only CAP_NET_RAW, and no BTF
   wirelap live --replay trace.pcapng                 a recording or capture, without root
   wirelap live --replay client.pcap server.pcap      both ends, captured on two hosts
@@ -42,7 +45,7 @@ pub struct LiveArgs {
         conflicts_with_all = [
             "on", "rate", "payload", "ports", "pids", "cgroup", "duration", "json", "explain", "pcapng", "snap", "ring_size",
             "broker", "set", "qos", "transport", "reliability", "nodelay", "port", "domain", "pin", "keep", "keep_size", "detail",
-            "packets_only", "device", "btf", "budget", "sample", "mute", "hosts", "via", "not_here",
+            "packets_only", "device", "btf", "budget", "sample", "mute", "hosts", "via", "not_here", "metrics",
         ]
     )]
     pub replay: Vec<PathBuf>,
@@ -134,6 +137,10 @@ pub struct LiveArgs {
     #[arg(long)]
     pub plain: bool,
 
+    /// Print lines of JSON (schema wirelap/line/1) in place of the screen: one each second, and one for each entry of the log
+    #[arg(long, conflicts_with_all = ["plain", "replay"])]
+    pub json_lines: bool,
+
     /// At the end, write JSON (schema wirelap/run/1) to this file; - for stdout
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
@@ -141,6 +148,10 @@ pub struct LiveArgs {
     /// At the end, explain each row on a page
     #[arg(long)]
     pub explain: bool,
+
+    /// Metrics.
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
 
     /// Record all events to this file, for Wireshark and `wirelap analyze`
     #[arg(long, value_name = "FILE")]
@@ -198,6 +209,7 @@ impl LiveArgs {
     /// True if figures are shown on the screen, and not as lines.
     pub fn shows_screen(&self) -> bool {
         !self.plain
+            && !self.json_lines
             && !self.writes_to_stdout()
             && std::io::stdout().is_terminal()
             && std::io::stdin().is_terminal()

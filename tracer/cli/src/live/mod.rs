@@ -4,6 +4,7 @@ mod args;
 mod driver;
 mod experiments;
 mod files;
+mod json_lines;
 mod memory;
 mod offer;
 mod replay;
@@ -17,6 +18,7 @@ pub use files::time;
 use crate::agents::Agents;
 use crate::common::{DetailArg, PacketArgs, say_what_rights_lack};
 use crate::json::Json;
+use crate::metrics::{MeasuredSink, Metrics};
 use experiments::{Bench, Workloads};
 use files::ScreenFiles;
 use memory::ScreenMemory;
@@ -41,6 +43,9 @@ use wirelap_session::{
     AttachLater, Findings, KeepSettings, Muting, SessionSettings, SessionView, TracedTime, Tracer,
     environment, notes, preflight_of, ring_bytes,
 };
+
+/// The sink of a live session.
+type LiveSink = MeasuredSink<DeliveryCollector>;
 
 /// The most updates that wait for the screen. While more would wait, the collector puts them together.
 const UPDATES: usize = 8;
@@ -68,6 +73,11 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let steward = steward(args)?;
     let agents = agents(args, steward.as_ref())?;
     let outputs = Outputs::new(args.traced.force, steward.clone());
+    if args.json_lines && (args.writes_to_stdout() || args.explain) {
+        return Err(Failure::Usage(
+            "--json-lines has stdout: write --json to a file, and leave --explain out".into(),
+        ));
+    }
     let json = Json::open(args.json.as_deref(), &outputs)?;
     args.pcapng.as_deref().map_or(Ok(()), |path| outputs.allow(path, false))?;
     let view = args.view();
@@ -78,15 +88,17 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let memory = ScreenMemory::of(args, &outputs);
     outputs.seal()?;
     let run_time = args.sampling.run_time();
+    let metrics = args.metrics.open()?;
     confine(args, &view);
     let signals = catch_signals()?;
     let environment = environment::describe(0);
     let recorder = recorder(args, &outputs, &environment)?;
     let (collector, updates) = DeliveryCollector::new(UPDATES);
+    let sink = Metrics::beside(metrics, collector)?;
     let settings = SessionSettings { run_time, ..settings(args, installation.is_ok()) };
     let tracer = match &agents {
-        Some(agents) => Tracer::start_on_hosts(&settings, agents.start()?, collector, recorder)?,
-        None => Tracer::start(&settings, collector, recorder)?,
+        Some(agents) => Tracer::start_on_hosts(&settings, agents.start()?, sink, recorder)?,
+        None => Tracer::start(&settings, sink, recorder)?,
     };
     drop(settings);
     if let Some(instead) = tracer.instead() {
@@ -114,16 +126,19 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
             }
             let setup = probe_setup(tracer.chosen(), ring_bytes(args.traced.tracer.ring_size));
             // Without a receiver, the collector gathers nothing.
-            let updates = args.shows_screen().then_some(updates);
+            let (for_screen, for_lines) = match (args.shows_screen(), args.json_lines) {
+                (true, _) => (Some(updates), None),
+                (false, is_read) => (None, is_read.then_some(updates)),
+            };
             let mut source = LiveSource::new(
-                updates,
+                for_screen,
                 (files, memory),
                 &workloads,
                 (keep_limits(args), tracer.commands()),
                 args.mutes_nothing().or(tracer.instead().map(|_| PACKETS_ALONE)),
             )
             .with_probes(setup, tracer.instead());
-            watch::watch(args, &tracer, &mut source, &workloads, &signals)
+            watch::watch(args, &tracer, &mut source, for_lines, &workloads, &signals)
         });
         workloads.into_inner().end(&mut environment);
         stopped

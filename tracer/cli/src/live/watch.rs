@@ -1,15 +1,18 @@
 //! Shows the figures until it is time to stop: on the screen, or as lines.
 
+use super::LiveSink;
 use super::args::{LiveArgs, WIDTH};
 use super::experiments::Workloads;
+use super::json_lines::JsonLines;
 use super::source::LiveSource;
 use std::cell::{Cell, RefCell};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use wirelap_experiment::TrialStopped;
-use wirelap_history::DeliveryCollector;
+use wirelap_history::Update;
 use wirelap_process::{Failure, Signals, output};
 use wirelap_report::{ReportedBreakdown, ReportedSlowSubscribers};
-use wirelap_session::Tracer;
+use wirelap_session::{Tracer, machine};
 use wirelap_tui::{ScreenOptions, plain};
 
 /// The interval between two blocks of plain lines.
@@ -21,8 +24,9 @@ const BLOCK_INTERVAL: Duration = Duration::from_secs(1);
 /// A workload of `--on` has ended, or the screen cannot be shown.
 pub fn watch(
     args: &LiveArgs,
-    tracer: &Tracer<DeliveryCollector>,
+    tracer: &Tracer<LiveSink>,
     source: &mut LiveSource<'_, '_, '_>,
+    updates: Option<Receiver<Update>>,
     workloads: &RefCell<Workloads<'_, '_>>,
     signals: &Signals,
 ) -> Result<(), TrialStopped> {
@@ -40,6 +44,8 @@ pub fn watch(
         wirelap_tui::run(options, source, &should_stop)
             .map(drop)
             .map_err(|error| Failure::Machine(format!("{error}: try `wirelap live --plain`")))
+    } else if let Some(updates) = updates {
+        json_lines(&updates, &should_stop)
     } else {
         lines(tracer, &should_stop, args)
     };
@@ -49,9 +55,22 @@ pub fn watch(
     }
 }
 
+/// Prints a line of JSON each second, and one for each entry of the log, until it is time to stop.
+fn json_lines(updates: &Receiver<Update>, should_stop: &dyn Fn() -> bool) -> Result<(), Failure> {
+    let mut lines = JsonLines::new(machine::wall_offset());
+    while !should_stop() {
+        std::thread::sleep(Duration::from_millis(20));
+        let text: String = updates.try_iter().map(|update| lines.take(&update)).collect();
+        if !text.is_empty() && output::print_unless_gone(&text, should_stop)?.is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
 /// Prints a block of lines each second until it is time to stop.
 fn lines(
-    tracer: &Tracer<DeliveryCollector>,
+    tracer: &Tracer<LiveSink>,
     should_stop: &dyn Fn() -> bool,
     args: &LiveArgs,
 ) -> Result<(), Failure> {

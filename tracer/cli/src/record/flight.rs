@@ -1,6 +1,7 @@
 //! The flight recorder: the newest events are kept in memory, and written to a file when it matters.
 
 use crate::live::time;
+use crate::metrics::MeasuredSink;
 use crate::quantity;
 use clap::Args;
 use std::io::{self, Write};
@@ -133,7 +134,7 @@ impl FlightRecorder {
         args: &FlightArgs,
         (outputs, stem): (Outputs, PathBuf),
         environment: Environment,
-        tracer: &Tracer<DeliveryCollector>,
+        tracer: &Tracer<MeasuredSink<DeliveryCollector>>,
         (updates, asked): (Receiver<Update>, Arc<AtomicBool>),
     ) -> FlightRecorder {
         let keep = nanos(args.keep.unwrap_or_default());
@@ -158,7 +159,7 @@ impl FlightRecorder {
         &mut self,
         args: &FlightArgs,
         duration: Option<Duration>,
-        tracer: &Tracer<DeliveryCollector>,
+        tracer: &Tracer<MeasuredSink<DeliveryCollector>>,
         signals: &Signals,
     ) {
         output::say(&self.beginning(args));

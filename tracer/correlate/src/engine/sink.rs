@@ -51,3 +51,73 @@ impl<F: FnMut(&Delivery)> DeliverySink for F {
         self(delivery);
     }
 }
+
+/// A sink, and a second one that gets the same, if it is wanted.
+#[derive(Clone, Debug)]
+pub struct SinkPair<A, B> {
+    /// The first one.
+    pub first: A,
+    /// The second one.
+    pub second: Option<B>,
+}
+
+impl<A: DeliverySink, B: DeliverySink> DeliverySink for SinkPair<A, B> {
+    fn delivery(&mut self, delivery: &Delivery) {
+        self.judged(delivery, None);
+    }
+
+    fn judged(&mut self, delivery: &Delivery, held_up: Option<DelayCause>) {
+        self.first.judged(delivery, held_up);
+        if let Some(second) = &mut self.second {
+            second.judged(delivery, held_up);
+        }
+    }
+
+    fn aside(&mut self, delivery: &Delivery) {
+        self.first.aside(delivery);
+        if let Some(second) = &mut self.second {
+            second.aside(delivery);
+        }
+    }
+
+    fn takes_topics(&self) -> bool {
+        self.first.takes_topics() || self.second.as_ref().is_some_and(DeliverySink::takes_topics)
+    }
+
+    fn needs_topic(&self, topic: TopicId) -> bool {
+        self.first.needs_topic(topic)
+            || self.second.as_ref().is_some_and(|second| second.needs_topic(topic))
+    }
+
+    fn topic(&mut self, topic: TopicId, name: &[u8]) {
+        if self.first.needs_topic(topic) {
+            self.first.topic(topic, name);
+        }
+        if let Some(second) = self.second.as_mut().filter(|second| second.needs_topic(topic)) {
+            second.topic(topic, name);
+        }
+    }
+
+    fn takes_given_up(&self, group: GroupId) -> bool {
+        self.first.takes_given_up(group)
+            || self.second.as_ref().is_some_and(|second| second.takes_given_up(group))
+    }
+
+    fn undelivered(&mut self, so_far: &Delivery, at_end: bool) {
+        if self.first.takes_given_up(so_far.group) {
+            self.first.undelivered(so_far, at_end);
+        }
+        if let Some(second) =
+            self.second.as_mut().filter(|second| second.takes_given_up(so_far.group))
+        {
+            second.undelivered(so_far, at_end);
+        }
+    }
+
+    fn published(&mut self, snapshot: &Arc<Snapshot>) {
+        self.first.published(snapshot);
+        if let Some(second) = &mut self.second {
+            second.published(snapshot);
+        }
+    }
+}

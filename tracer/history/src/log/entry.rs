@@ -1,10 +1,14 @@
 //! An entry of the log.
 
+use strum::IntoStaticStr;
 use wirelap_correlate::{Reliability, Severity, VerdictKind};
+use wirelap_events::human::{counted, counted_as, time_ns};
 use wirelap_events::{EventLosses, GroupId, Nanos, Pid};
+use wirelap_report::words;
 
 /// Something that has happened.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum LogEvent {
     /// A row has appeared.
     RowAppeared,
@@ -48,6 +52,50 @@ pub enum LogEvent {
     },
     /// The result of something that the user has asked for, as a sentence.
     Note(String),
+}
+
+impl LogEvent {
+    /// The name in JSON.
+    pub fn name(&self) -> &'static str {
+        self.into()
+    }
+
+    /// The event in words, without its row.
+    pub fn words(&self) -> String {
+        match self {
+            LogEvent::RowAppeared => "appeared".into(),
+            LogEvent::RowSilent => "delivers nothing any more".into(),
+            LogEvent::RowSpeaks(after) => {
+                format!("delivers again, after {}", time_ns(Some(after.0)))
+            }
+            LogEvent::RowMuted => "muted: nothing more is observed of it".into(),
+            LogEvent::RowUnmuted => "observed again".into(),
+            LogEvent::ProcessGone { role, comm, pid } => {
+                format!("the {role} {comm} ({}) has ended", pid.0)
+            }
+            LogEvent::VerdictBegan(kind, Severity::Problem) => {
+                format!("a verdict began: {}", words::title(*kind))
+            }
+            LogEvent::VerdictBegan(kind, Severity::Note) => {
+                format!("a note began: {}", words::title(*kind))
+            }
+            LogEvent::VerdictEnded(kind) => format!("no longer so: {}", words::title(*kind)),
+            LogEvent::EventsLost(losses) => {
+                format!(
+                    "lost {}: {}",
+                    counted(losses.events, "event"),
+                    words::lost_because(*losses)
+                )
+            }
+            LogEvent::Trust(reliability) => format!("its figures are {} now", reliability.name()),
+            LogEvent::Overdue(count) => {
+                counted_as(*count, "message is overdue", "messages are overdue")
+            }
+            LogEvent::NothingOverdue => "no message is overdue any more".into(),
+            LogEvent::Host { name, what, is_well: _ } => format!("host {name}: {what}"),
+            LogEvent::Note(sentence) => sentence.clone(),
+        }
+    }
 }
 
 /// An entry of the log.

@@ -1,0 +1,328 @@
+//! All metrics as a text, or as protocol buffers.
+
+use crate::buckets::{self, NATIVE_SCHEMA, NativeBuckets};
+use crate::families::{FAMILIES, Family, FamilyKind, FamilyUnit};
+use crate::measured::SharedMeasured;
+use crate::row::{Label, MeasuredRow};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{
+    DescriptorEncoder, MetricEncoder, NativeHistogram, NativeHistogramBuckets, NoLabelSet,
+    prometheus_text, text,
+};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::{Registry, Unit};
+use std::fmt;
+use std::time::SystemTime;
+use wirelap_history::Bins;
+
+/// Values below this are counted as 0 in native buckets: 2^-128, as Prometheus recommends.
+const ZERO_THRESHOLD: f64 = 2.938_735_877_055_719e-39;
+
+/// A form in which metrics are handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Prometheus' text format.
+    Text,
+    /// OpenMetrics' text format.
+    OpenMetrics,
+    /// Prometheus' protocol buffers, which have native histograms.
+    #[cfg(feature = "protobuf")]
+    Protobuf,
+}
+
+impl Format {
+    /// The one that a scraper prefers of those that there are, by its header `Accept`: by the largest weight, of equal ones the first.
+    pub fn accepted(accept: &str) -> Format {
+        let mut best = (Format::Text, 0.0);
+        for range in accept.split(',') {
+            let mut parts = range.split(';').map(str::trim);
+            let media = parts.next().unwrap_or_default();
+            let (mut weight, mut is_families) = (1.0, false);
+            for part in parts {
+                if let Some(text) = part.strip_prefix("q=") {
+                    weight = text.parse().unwrap_or(0.0);
+                }
+                is_families |= part == "proto=io.prometheus.client.MetricFamily";
+            }
+            let Some(format) = Format::of(media, is_families) else { continue };
+            if weight > best.1 {
+                best = (format, weight);
+            }
+        }
+        best.0
+    }
+
+    fn of(media: &str, is_families: bool) -> Option<Format> {
+        match media {
+            "text/plain" | "*/*" | "text/*" => Some(Format::Text),
+            "application/openmetrics-text" => Some(Format::OpenMetrics),
+            #[cfg(feature = "protobuf")]
+            "application/vnd.google.protobuf" if is_families => Some(Format::Protobuf),
+            _ => {
+                let _ = is_families;
+                None
+            }
+        }
+    }
+
+    /// The media type.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Format::Text => "text/plain; version=0.0.4; charset=utf-8",
+            Format::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            #[cfg(feature = "protobuf")]
+            Format::Protobuf => {
+                "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"
+            }
+        }
+    }
+
+    /// All metrics in this form; `None` if they cannot be written in it.
+    pub fn write(self, registry: &Registry) -> Option<Vec<u8>> {
+        let mut written = String::new();
+        match self {
+            Format::Text => prometheus_text::encode(&mut written, registry).ok()?,
+            Format::OpenMetrics => text::encode(&mut written, registry).ok()?,
+            #[cfg(feature = "protobuf")]
+            Format::Protobuf => {
+                return prometheus_client::encoding::prometheus_protobuf::encode_to_vec(registry)
+                    .ok();
+            }
+        }
+        Some(written.into_bytes())
+    }
+}
+
+/// A registry that hands out what is measured.
+pub fn registry(measured: SharedMeasured) -> Registry {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Families(measured)));
+    registry
+}
+
+/// All families, as the encoders ask for them.
+#[derive(Debug)]
+struct Families(SharedMeasured);
+
+impl Collector for Families {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let measured = self.0.lock();
+        for family in FAMILIES {
+            let unit = family.unit.encoded();
+            let kind = family.kind.encoded();
+            let metric =
+                encoder.encode_descriptor(family.name, family.help, unit.as_ref(), kind)?;
+            let mut emit = Emit { metric, family, since: measured.since, result: Ok(()) };
+            (family.values)(&measured, &mut emit);
+            emit.result?;
+        }
+        Ok(())
+    }
+}
+
+impl FamilyKind {
+    fn encoded(self) -> MetricType {
+        match self {
+            FamilyKind::Counter => MetricType::Counter,
+            FamilyKind::Gauge => MetricType::Gauge,
+            FamilyKind::Histogram => MetricType::Histogram,
+        }
+    }
+}
+
+impl FamilyUnit {
+    fn encoded(self) -> Option<Unit> {
+        match self {
+            FamilyUnit::None => None,
+            FamilyUnit::Seconds => Some(Unit::Seconds),
+            FamilyUnit::Bytes => Some(Unit::Bytes),
+            FamilyUnit::Ratio => Some(Unit::Other("ratio".into())),
+        }
+    }
+}
+
+/// Takes the values of a family.
+pub(crate) struct Emit<'a> {
+    metric: MetricEncoder<'a>,
+    family: &'a Family,
+    since: SystemTime,
+    result: fmt::Result,
+}
+
+impl Emit<'_> {
+    /// A value of a row, with further labels.
+    pub fn row(&mut self, row: &MeasuredRow, more: &[(&'static str, &str)], value: f64) {
+        self.series(&row.labels, more, value);
+    }
+
+    /// A value of the whole session.
+    pub fn value(&mut self, labels: &[(&'static str, &str)], value: f64) {
+        self.series(&[], labels, value);
+    }
+
+    fn series(&mut self, labels: &[Label], more: &[(&'static str, &str)], value: f64) {
+        if self.result.is_ok() {
+            self.result = self.encode(labels, more, value);
+        }
+    }
+
+    fn encode(
+        &mut self,
+        labels: &[Label],
+        more: &[(&'static str, &str)],
+        value: f64,
+    ) -> fmt::Result {
+        let is_counter = self.family.kind == FamilyKind::Counter;
+        let write = |metric: &mut MetricEncoder<'_>| {
+            if is_counter {
+                metric.encode_counter::<NoLabelSet, f64, f64>(&value, None)
+            } else {
+                metric.encode_gauge(&value)
+            }
+        };
+        match (labels, more) {
+            ([], []) => write(&mut self.metric),
+            ([], _) => write(&mut self.metric.encode_family(&more)?),
+            (_, []) => write(&mut self.metric.encode_family(&labels)?),
+            _ => write(&mut self.metric.encode_family(&(labels, more))?),
+        }
+    }
+
+    /// A distribution of a row.
+    pub fn histogram(&mut self, row: &MeasuredRow, bins: &Bins) {
+        if self.result.is_ok() && bins.count() > 0 {
+            self.result = self.encode_histogram(row, bins);
+        }
+    }
+
+    fn encode_histogram(&mut self, row: &MeasuredRow, bins: &Bins) -> fmt::Result {
+        let native = NativeBuckets::of(bins);
+        let none = NativeHistogramBuckets { spans: &[], deltas: &[] };
+        let native = NativeHistogram {
+            schema: NATIVE_SCHEMA,
+            zero_threshold: ZERO_THRESHOLD,
+            zero_count: native.zero,
+            negative: none,
+            positive: NativeHistogramBuckets { spans: &native.spans, deltas: &native.deltas },
+            created: Some(self.since),
+        };
+        let labels = row.labels.as_slice();
+        let mut metric = self.metric.encode_family(&labels)?;
+        metric.encode_histogram_with_native::<NoLabelSet>(
+            buckets::seconds(bins),
+            bins.count(),
+            &buckets::classic(bins),
+            None,
+            native,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use wirelap_correlate::{Counts, Group, Snapshot};
+    use wirelap_events::GroupId;
+    use wirelap_history::{RowSlice, Slice, Update};
+
+    fn group(id: u32, sent: u64, broker: &str) -> Group {
+        Group {
+            id: GroupId(id),
+            middleware: "mqtt".into(),
+            broker: Some(broker.into()),
+            messages: Counts { sent, delivered: sent, ..Counts::default() },
+            ..Group::default()
+        }
+    }
+
+    fn update(groups: Vec<Group>, times: &[(u32, u64)]) -> Update {
+        let slice = |&(id, time): &(u32, u64)| RowSlice {
+            one_way: [time].into_iter().collect(),
+            ..RowSlice::new(GroupId(id))
+        };
+        let rows = times.iter().map(slice).collect();
+        let snapshot = Arc::new(Snapshot { groups, ..Snapshot::default() });
+        Update { snapshot, slice: Slice { rows, ..Slice::default() } }
+    }
+
+    fn written(measured: &SharedMeasured, format: Format) -> String {
+        String::from_utf8(format.write(&registry(measured.clone())).unwrap()).unwrap()
+    }
+
+    fn line<'a>(text: &'a str, begin: &str) -> &'a str {
+        text.lines()
+            .find(|line| line.starts_with(begin))
+            .unwrap_or_else(|| panic!("{begin}: {text}"))
+    }
+
+    #[test]
+    fn counters_never_fall() {
+        let measured = SharedMeasured::default();
+        measured.lock().take(&update(vec![group(1, 10, "b")], &[(1, 4_000)]));
+        measured.lock().take(&update(vec![group(1, 8, "b")], &[(1, 6_000)]));
+        let text = written(&measured, Format::OpenMetrics);
+        let labels = r#"{middleware="mqtt",broker="b",address=""}"#;
+        assert_eq!(
+            line(&text, "wirelap_messages_sent_total{"),
+            format!("wirelap_messages_sent_total{labels} 10.0")
+        );
+        assert_eq!(
+            line(&text, "wirelap_latency_seconds_count"),
+            format!("wirelap_latency_seconds_count{labels} 2")
+        );
+        let sum = line(&text, "wirelap_latency_seconds_sum").rsplit(' ').next().unwrap();
+        assert!((sum.parse::<f64>().unwrap() - 1e-5).abs() < 1e-12, "{sum}");
+        assert!(text.ends_with("# EOF\n"));
+    }
+
+    #[test]
+    fn rows_with_one_name_are_told_apart() {
+        let measured = SharedMeasured::default();
+        measured.lock().take(&update(vec![group(1, 1, "b"), group(2, 2, "b")], &[]));
+        let text = written(&measured, Format::Text);
+        assert!(
+            text.contains(
+                r#"wirelap_messages_sent_total{middleware="mqtt",broker="b",address=""} 1.0"#
+            )
+        );
+        let second =
+            r#"wirelap_messages_sent_total{middleware="mqtt",broker="b",address="",row="2"} 2.0"#;
+        assert!(text.contains(second), "{text}");
+    }
+
+    #[test]
+    fn a_row_that_is_part_of_another_hands_its_times_over() {
+        let measured = SharedMeasured::default();
+        measured
+            .lock()
+            .take(&update(vec![group(1, 1, "a"), group(2, 1, "b")], &[(1, 1_000), (2, 2_000)]));
+        let mut later = update(vec![group(2, 2, "b")], &[]);
+        Arc::get_mut(&mut later.snapshot).unwrap().united = vec![(GroupId(1), GroupId(2))];
+        measured.lock().take(&later);
+        let text = written(&measured, Format::Text);
+        assert!(!text.contains(r#"broker="a""#), "{text}");
+        assert!(line(&text, "wirelap_latency_seconds_count").ends_with(" 2"));
+    }
+
+    #[test]
+    fn names_may_have_anything() {
+        let measured = SharedMeasured::default();
+        let long = "x".repeat(70_000);
+        let broker = format!("a\"b\\c\nd{long}");
+        measured.lock().take(&update(vec![group(1, 1, &broker)], &[]));
+        let text = written(&measured, Format::Text);
+        let line = line(&text, "wirelap_messages_sent_total{");
+        assert!(line.contains(r#"broker="a\"b\\c\ndxxx"#), "{line}");
+        assert!(line.len() < 300);
+    }
+
+    #[test]
+    fn the_preferred_form_is_taken() {
+        assert_eq!(Format::accepted(""), Format::Text);
+        assert_eq!(Format::accepted("*/*"), Format::Text);
+        let prometheus = "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1";
+        assert_eq!(Format::accepted(prometheus), Format::OpenMetrics);
+        assert_eq!(Format::accepted("image/png;q=1, nonsense;;;q=x"), Format::Text);
+    }
+}
