@@ -1,0 +1,101 @@
+//! What `wirelap live` hands out to other programs while it runs: metrics, and lines of JSON.
+
+use crate::bench::{Bench, poll};
+use crate::{LONG, free_port};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+/// What is answered at the path.
+fn scrape(port: u16, path: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    Some(answer)
+}
+
+/// The value of the first series whose line begins so.
+fn value(metrics: &str, begin: &str) -> Option<f64> {
+    let line = metrics.lines().find(|line| line.starts_with(begin))?;
+    line.rsplit(' ').next()?.parse().ok()
+}
+
+fn row<'a>(report: &'a Value, middleware: &str) -> &'a Value {
+    let rows = report["results"].as_array().unwrap();
+    rows.iter().find(|row| row["middleware"] == middleware).expect("the row")
+}
+
+#[test]
+fn metrics_are_those_of_the_report() {
+    let bench = Bench::new();
+    let port = free_port();
+    let words = format!("live --plain --sample off --on mqtt --rate 500 --metrics {port}");
+    let live = bench.wirelap(&words).json().start();
+    let metrics = poll("metrics of messages", LONG, || {
+        let metrics = scrape(port, "/metrics")?;
+        (value(&metrics, "wirelap_latency_seconds_count{")? >= 500.0).then_some(metrics)
+    });
+    assert!(scrape(port, "/other").unwrap().starts_with("HTTP/1.1 404 "));
+    live.signal(Signal::INT);
+    let ended = live.end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    assert!(ended.stderr.contains(&format!("http://127.0.0.1:{port}/metrics")), "{}", ended.stderr);
+    let report = bench.report();
+    let messages = &row(&report, "mqtt")["messages"];
+    let count = |begin: &str| value(&metrics, begin).unwrap();
+    for (name, begin) in [
+        ("sent", "wirelap_messages_sent_total{"),
+        ("delivered", "wirelap_messages_delivered_total{"),
+        ("matched", "wirelap_messages_matched_total{"),
+    ] {
+        let (then, at_end) = (count(begin), messages[name].as_f64().unwrap());
+        assert!(500.0 <= then && then <= at_end, "{name}: {then}, at the end {at_end}");
+    }
+    // A broker is passed: all followed messages have a dwell, and every histogram the same messages.
+    let followed = count("wirelap_latency_seconds_count{");
+    assert_eq!(count("wirelap_broker_dwell_seconds_count{"), followed);
+    assert!(followed <= count("wirelap_messages_matched_total{"));
+    assert_eq!(value(&metrics, "wirelap_events_lost_total{").unwrap_or_default(), 0.0);
+    assert_eq!(scrape(port, "/metrics"), None, "nobody listens any more");
+}
+
+#[test]
+fn an_address_that_is_taken_is_said() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let bench = Bench::new();
+    let ended = bench.wirelap(&format!("live --plain --metrics {port}")).end(LONG);
+    assert_eq!(ended.status, Some(1), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains(&format!("--metrics cannot listen at 127.0.0.1:{port}")),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn lines_of_json_tell_what_the_report_does() {
+    let bench = Bench::new();
+    let words = "live --json-lines --sample off --on tcp --rate 200 --duration 4s";
+    let ended = bench.wirelap(words).json().end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let lines: Vec<Value> =
+        ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().all(|line| line["schema"] == "wirelap/line/1"));
+    let appeared = |line: &&Value| line["event"] == "row_appeared";
+    assert!(
+        lines
+            .iter()
+            .any(|line| appeared(&line) && line["row"].as_str().unwrap().starts_with("tcp"))
+    );
+    let seconds: Vec<&Value> = lines.iter().filter(|line| line["type"] == "second").collect();
+    assert!((2..=5).contains(&seconds.len()), "{}", seconds.len());
+    let last = seconds.last().unwrap()["rows"].as_array().unwrap();
+    let tcp = last.iter().find(|row| row["middleware"] == "tcp").unwrap();
+    let report = bench.report();
+    let sent = |value: &Value| value["sent"].as_u64().unwrap();
+    assert!(sent(tcp) > 0 && sent(tcp) <= sent(&row(&report, "tcp")["messages"]), "{tcp}");
+    assert!(tcp["one_way_ns"]["p99"].as_u64() >= tcp["one_way_ns"]["p50"].as_u64());
+}
