@@ -67,7 +67,7 @@ fn an_address_that_is_taken_is_said() {
     let port = taken.local_addr().unwrap().port();
     let bench = Bench::new();
     let ended = bench.wirelap(&format!("live --plain --metrics {port}")).end(LONG);
-    assert_eq!(ended.status, Some(1), "{}", ended.stderr);
+    assert_eq!(ended.status, Some(3), "{}", ended.stderr);
     assert!(
         ended.stderr.contains(&format!("--metrics cannot listen at 127.0.0.1:{port}")),
         "{}",
