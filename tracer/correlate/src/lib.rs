@@ -35,7 +35,7 @@ mod rows;
 mod view;
 
 pub use engine::{Correlator, DeliverySink, SinkPair};
-pub use rows::{Accountant, Counts, DeferredFigures};
+pub use rows::{Accountant, Counts, DeferredFigures, Refusal, Refusals};
 pub use trust::{Doubt, DoubtReason, FileFacts, Reliability, TrustFacts};
 pub use view::{
     Group, GroupNote, Muted, ProbeEvents, ProbeLoss, Process, Snapshot, SnapshotNote, TracerCost,

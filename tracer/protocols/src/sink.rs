@@ -218,6 +218,8 @@ pub enum FrameNote<'a> {
     },
     /// Replies that do not reach the application that asked.
     Superseded(u64),
+    /// The sender of the next frame, a server, refuses something in it, for the reason that it gives in these words.
+    Refuses(&'a [u8]),
     /// Messages that their sender gave up when it had sent a part of them.
     CutShort(u64),
     /// Messages in the previous frame that are encrypted by the protocol itself.
@@ -501,6 +503,11 @@ impl dyn FrameSink + '_ {
     /// Reports replies that do not reach the application that asked, because its library takes others of the same key in their place.
     pub fn superseded(&mut self, replies: u64) {
         self.note(FrameNote::Superseded(replies));
+    }
+
+    /// Reports that the sender of the next frame, a server, refuses something in it, and the reason that it gives.
+    pub fn refuses(&mut self, why: &[u8]) {
+        self.note(FrameNote::Refuses(why));
     }
 
     /// Reports messages that their sender gave up when it had sent a part of them: nobody gets them.

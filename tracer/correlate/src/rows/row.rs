@@ -3,6 +3,7 @@
 use super::counts::Counts;
 use super::implementation::Implementation;
 use super::own_pauses::OwnPauses;
+use super::refusals::Refusals;
 use super::topic_readers::TopicReaders;
 use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
@@ -110,6 +111,7 @@ pub struct Row {
     pub roles: FxHashMap<Pid, ProcessRole>,
     pub uncertain: UncertainCounts,
     pub noted: NotedCounts,
+    pub refusals: Refusals,
     /// The implementation of the protocol that its programs use.
     pub implementation: Implementation,
     /// Readers that messages of each topic reach.
@@ -148,6 +150,7 @@ impl Row {
             past: PastBytes::default(),
             roles: FxHashMap::default(),
             uncertain: UncertainCounts::default(),
+            refusals: Refusals::default(),
             noted: NotedCounts::default(),
             implementation: Implementation::Unknown,
             readers: TopicReaders::default(),
@@ -216,6 +219,7 @@ impl Row {
         self.past.overhead += &other.past.overhead;
         self.past.holes += other.past.holes;
         self.noted.add(other.noted);
+        self.refusals.absorb(other.refusals);
         self.uncertain.add(other.uncertain);
         self.implementation.add(other.implementation);
         self.readers.absorb(other.readers);

@@ -1,7 +1,7 @@
 //! The immutable picture that the terminal, the JSON and the HTML are all drawn from.
 
 pub use super::notes::{GroupNote, Muted, SnapshotNote};
-pub use crate::rows::Counts;
+pub use crate::rows::{Counts, Refusal, Refusals};
 use std::net::SocketAddr;
 pub use wirelap_containers::{Container, ContainerKind, NetworkNamespace, Place, Pod};
 use wirelap_events::{EventLosses, GroupId, HostState, Nanos, Pid, Probe, Total, TraceDetail};
@@ -100,6 +100,8 @@ pub struct Group {
     pub uncertain: UncertainCounts,
     /// Messages that this host shows in part: whoever sent or read them is elsewhere. `None` if there are none.
     pub partial: Option<Box<PartialFigures>>,
+    /// What its servers have refused.
+    pub refusals: Refusals,
     /// Notes for the user about this row.
     pub notes: Vec<GroupNote>,
     /// That the user has muted it, if that ever was so.

@@ -50,6 +50,7 @@ mod properties;
 mod proxies;
 mod published;
 mod reassembly;
+mod refused;
 mod repairs;
 mod room;
 mod round_trips;

@@ -9,6 +9,7 @@ use super::requests::Released;
 use super::round_trips::FoundExchange;
 use super::subscriptions::FoundSubscription;
 use crate::bytes::Ledger;
+use wirelap_events::human::clean;
 use wirelap_events::{Frame, FrameClass, Offset, RequestLimits, Saturate};
 use wirelap_figures::{Introduction, ReaderGroup};
 use wirelap_protocols::ros2::{DdsEndpoint, RosFact};
@@ -150,6 +151,17 @@ impl<'a> Collector<'a> {
     }
 }
 
+/// The most refusals that are kept of the bytes of a packet.
+const MAX_REFUSALS: usize = 64;
+/// The most bytes of a reason.
+const REASON_BYTES: usize = 120;
+
+/// A reason as text that can be shown.
+fn reason(why: &[u8]) -> Box<str> {
+    let why = String::from_utf8_lossy(why.get(..REASON_BYTES).unwrap_or(why));
+    clean(&why).into()
+}
+
 impl FrameSink for Collector<'_> {
     fn frame(&mut self, frame: &Frame<'_>) {
         self.ledger.frame(self.side, frame);
@@ -284,6 +296,10 @@ impl FrameSink for Collector<'_> {
             FrameNote::PassedOver { records, is_same_group } => {
                 found.notes.passed_over[usize::from(is_same_group)].grow(records);
             }
+            FrameNote::Refuses(why) if found.refusals.len() < MAX_REFUSALS => {
+                found.refusals.push(reason(why));
+            }
+            FrameNote::Refuses(_) => {}
             FrameNote::Superseded(replies) => found.notes.uncertain.superseded.grow(replies),
             FrameNote::CutShort(messages) => found.notes.uncertain.cut_short.grow(messages),
             FrameNote::Encrypted(messages) => found.notes.uncertain.encrypted.grow(messages),

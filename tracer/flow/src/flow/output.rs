@@ -55,6 +55,8 @@ pub struct DecoderOutput {
     pub subscriptions: Vec<FoundSubscription>,
     /// Topics, by their numbers, that the requests of an end are for no more, or again.
     pub asked_topics: Vec<(Side, u64, bool)>,
+    /// Reasons for which a server has refused something.
+    pub refusals: Vec<Box<str>>,
     /// Messages that servers have given places in their logs.
     pub given_places: Vec<GivenPlaces>,
     /// Requests that are answered, and their replies.
@@ -84,6 +86,7 @@ impl DecoderOutput {
         self.exchanges.clear();
         self.given_places.clear();
         self.asked_topics.clear();
+        self.refusals.clear();
         self.gaps = FoundGaps::default();
         self.notes = RowNotes::default();
     }

@@ -6,7 +6,7 @@ use super::consumer;
 use super::content::{Continued, OpenContents};
 use super::dead_letter::DeadLetter;
 use super::frame::{self, AmqpFrameHeader, FrameKind, OPENING};
-use super::method::{AmqpAcknowledgement, AmqpDelivery, BASIC, Envelope, Method};
+use super::method::{AmqpAcknowledgement, AmqpDelivery, BASIC, Envelope, Method, refusal};
 use super::permits::Permits;
 use super::recognition;
 use super::transactions::Transactions;
@@ -107,6 +107,13 @@ impl AmqpConnection {
             // A server cancels a consumer whose queue is gone.
             "basic.cancel" => out.unsubscribes(self.server.map_or(side, Side::other)),
             _ => {}
+        }
+        if self.server == Some(side) {
+            if let Some(why) = refusal(method, arguments) {
+                out.refuses(why);
+            } else if method.name == "basic.nack" {
+                out.refuses(b"basic.nack: the broker did not take a message over");
+            }
         }
         if Envelope::is_before_content(method) {
             let envelope = Envelope::read(method, reader.rest());

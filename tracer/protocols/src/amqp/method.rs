@@ -232,6 +232,19 @@ impl<'a> Envelope<'a> {
     }
 }
 
+/// The reason that a server gives in `basic.return`, `channel.close` and `connection.close`, unless all is well (reply code 200); `None` for
+/// other methods, and if it was not captured.
+pub(super) fn refusal<'a>(method: &Method, arguments: &'a [u8]) -> Option<&'a [u8]> {
+    const SUCCESS: u16 = 200;
+    if !matches!(method.name, "basic.return" | "channel.close" | "connection.close") {
+        return None;
+    }
+    let mut reader = Reader::new(arguments);
+    let code = reader.u16_be()?;
+    let text = short_string(&mut reader)?;
+    (code != SUCCESS).then_some(text)
+}
+
 /// A string with a length of one byte (§4.2.5.3).
 pub(super) fn short_string<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
     let len = reader.u8()?;

@@ -6,6 +6,7 @@ use super::fields::{FieldError, MqttFields};
 use super::header::{FixedHeader, PacketType};
 use super::held::UnreleasedMessages;
 use super::packet::{split, strict};
+use super::reasons::refusal;
 use super::recognition;
 use super::subscriptions::MqttSubscriptions;
 use super::version::KnownVersion;
@@ -181,6 +182,12 @@ impl MqttConnection {
         }
         let class = match check(header, version, fields) {
             Ok(properties) => {
+                // A client refuses messages of QoS 1 and 2 by the same packets as a server.
+                if self.server == Some(side)
+                    && let Some(why) = refusal(header.kind, version, fields)
+                {
+                    out.refuses(why.as_bytes());
+                }
                 if matches!(header.kind, PacketType::Connect | PacketType::Connack) {
                     // Without this property no aliases are allowed (MQTT 5.0 §3.1.2.11.5).
                     let most = properties.topic_alias_maximum.unwrap_or(0);

@@ -20,6 +20,7 @@ mod header;
 mod held;
 mod packet;
 mod properties;
+mod reasons;
 mod recognition;
 mod remedies;
 mod subscriptions;

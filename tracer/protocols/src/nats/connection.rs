@@ -34,6 +34,12 @@ pub(super) struct NatsConnection {
     replies: Replies,
 }
 
+/// The text of an error: it is in single quotes.
+fn quoted(args: &[u8]) -> &[u8] {
+    let text = args.trim_ascii();
+    text.strip_prefix(b"'").and_then(|text| text.strip_suffix(b"'")).unwrap_or(text)
+}
+
 impl NatsConnection {
     /// The class of a message of `JetStream` or the server; `None` for a message of the application.
     fn control_class(
@@ -79,6 +85,7 @@ impl NatsConnection {
                 }
                 self.subscriptions.subscribe(line);
             }
+            "-ERR" => out.refuses(quoted(line.args)),
             "UNSUB" if self.subscriptions.unsubscribe(line) => out.unsubscribes(side),
             _ => {}
         }

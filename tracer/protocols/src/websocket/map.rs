@@ -322,6 +322,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::PassedOver { .. }
             | FrameNote::Superseded(_)
             | FrameNote::CutShort(_)
+            | FrameNote::Refuses(_)
             | FrameNote::Encrypted(_)
             | FrameNote::Unseen(_)
             | FrameNote::Implementation(_)

@@ -3,7 +3,9 @@
 use super::hosts::host_notes;
 use super::ros::ros_notes;
 use super::traffic::{TLS_REMEDY, traffic_notes};
-use wirelap_correlate::{Group, GroupNote, Muted, Snapshot, SnapshotNote, TlsCounts, UnixServer};
+use wirelap_correlate::{
+    Group, GroupNote, Muted, Refusals, Snapshot, SnapshotNote, TlsCounts, UnixServer,
+};
 use wirelap_events::TraceDetail;
 use wirelap_events::human::{counted, exact};
 
@@ -31,7 +33,8 @@ pub fn unix_server(server: &UnixServer) -> String {
 
 /// The notes on a row for the user, one sentence each.
 pub fn group_notes(group: &Group) -> Vec<String> {
-    group.notes.iter().map(group_note).collect()
+    let notes = group.notes.iter().map(group_note);
+    notes.chain(refusals(&group.refusals)).collect()
 }
 
 /// The meaning of lost events that did not meet a full ring buffer; `None` if there are none.
@@ -146,6 +149,20 @@ fn muted_row(muted: Muted) -> String {
     } else {
         format!("Muted by the user for {time} so far: nothing of that time is in its figures.")
     }
+}
+
+/// What the servers of a row have refused; `None` if that is nothing.
+fn refusals(all: &Refusals) -> Option<String> {
+    let times = |times: u64| counted(times, "time");
+    let listed = all.listed.iter().map(|one| format!("{} ({})", one.reason, times(one.times)));
+    let more = (all.more > 0).then(|| format!("other reasons ({})", times(all.more)));
+    let reasons: Vec<String> = listed.chain(more).collect();
+    (!reasons.is_empty()).then(|| {
+        format!(
+            "Refused by the server, in its own words or those of the protocol: {}.",
+            reasons.join("; ")
+        )
+    })
 }
 
 fn group_note(note: &GroupNote) -> String {

@@ -31,6 +31,7 @@ impl Deliveries {
         note_subscriptions(at, direction, c);
         self.note_exchanges(at, direction, c);
         note_asked_topics(direction, c);
+        note_refusals(direction, c);
         self.take_messages(at, direction, c);
         self.note_given_places(direction, c);
         self.take_placed(false, c);
@@ -383,6 +384,19 @@ fn note_released(direction: Direction, packets_only: bool, c: &mut Context<'_>) 
         }
     }
     c.conversations.found_mut().released = released;
+}
+
+/// Takes in what servers have refused.
+fn note_refusals(direction: Direction, c: &mut Context<'_>) {
+    if c.conversations.found_mut().refusals.is_empty() {
+        return;
+    }
+    let mut refusals = std::mem::take(&mut c.conversations.found_mut().refusals);
+    if let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row)) {
+        refusals.iter().for_each(|reason| row.refusals.add(reason, 1));
+    }
+    refusals.clear();
+    c.conversations.found_mut().refusals = refusals;
 }
 
 /// Takes in which topics requests for messages leave out.

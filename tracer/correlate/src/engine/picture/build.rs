@@ -176,6 +176,7 @@ impl Picture<'_> {
                 ..row.uncertain
             },
             partial: partial.map(|partial| Box::new(partial.figures())),
+            refusals: row.refusals.clone(),
             notes: notes_of(row, muted),
             muted,
         }
