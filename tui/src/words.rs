@@ -352,7 +352,7 @@ fn hosts(snapshot: &Snapshot) -> Option<(String, bool)> {
         None => {
             let error = |host: &HostState| match host.clock {
                 HostClock::Known { at_most, .. } => Some(at_most),
-                HostClock::Unknown | HostClock::Own | HostClock::Stepped { .. } => None,
+                HostClock::Unknown | HostClock::Own | HostClock::Stepped(_) => None,
             };
             let within = hosts.iter().filter_map(error).max();
             let within = within.map(|within| format!(" ± {}", text::unbroken(&text::time(within))));

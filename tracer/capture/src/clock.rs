@@ -1,5 +1,6 @@
 //! The clock that events carry.
 
+use rustix::time::ClockId;
 use std::sync::OnceLock;
 use wirelap_events::{Nanos, clock};
 
@@ -9,7 +10,7 @@ pub fn now() -> Nanos {
     let ahead = *AHEAD.get_or_init(|| {
         std::fs::read_to_string(clock::OFFSETS).map_or(0, |text| clock::offset(&text))
     });
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let time = rustix::time::clock_gettime(ClockId::Monotonic);
     let part = |value: i64| u64::try_from(value).unwrap_or_default();
     let own = part(time.tv_sec).saturating_mul(1_000_000_000).saturating_add(part(time.tv_nsec));
     Nanos(own.saturating_sub_signed(ahead))
@@ -29,15 +30,26 @@ pub fn max_error() -> Option<Nanos> {
     is_disciplined.then(|| Nanos(micros.saturating_mul(1_000)))
 }
 
-/// The difference from the monotonic clock to the wall clock in nanoseconds. The quickest of several readings is used, because
-/// this thread may lose the CPU between reading the two clocks.
+/// The difference from the monotonic clock to the wall clock in nanoseconds.
 pub fn wall_offset() -> i64 {
+    offset(ClockId::Realtime).1
+}
+
+/// The present time, and the nanoseconds by which the oscillator's clock, which nobody steers, is ahead of it.
+pub fn oscillator() -> (Nanos, i64) {
+    offset(ClockId::MonotonicRaw)
+}
+
+/// The present time, and the difference from it to another clock in nanoseconds. The quickest of several readings is used, because this
+/// thread may lose the CPU between reading the two clocks.
+fn offset(clock: ClockId) -> (Nanos, i64) {
     let readings = (0..8).map(|_| {
         let before = now();
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+        let time = rustix::time::clock_gettime(clock);
         let took = now() - before;
-        let wall = time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec);
-        (took, wall.saturating_sub_unsigned(before.0.saturating_add(took.0 / 2)))
+        let other = time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec);
+        let at = before + Nanos(took.0 / 2);
+        (took, at, other.saturating_sub_unsigned(at.0))
     });
-    readings.min_by_key(|&(took, _)| took).map_or(0, |(_, offset)| offset)
+    readings.min_by_key(|&(took, ..)| took).map_or((now(), 0), |(_, at, offset)| (at, offset))
 }

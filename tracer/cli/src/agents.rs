@@ -131,7 +131,7 @@ impl Agents {
         MergedHosts::start(
             &self.targets,
             &self.steward,
-            machine::now,
+            (machine::now, machine::oscillator),
             &self.boot,
             self.pushed.as_ref(),
         )

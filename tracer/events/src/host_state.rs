@@ -68,6 +68,10 @@ pub struct HostState {
     pub restarts: u64,
     /// Its clock against that of this host.
     pub clock: HostClock,
+    /// The last steps of its clock, the oldest first.
+    pub steps: Vec<ClockStep>,
+    /// Number of all steps of its clock.
+    pub step_count: u64,
 }
 
 /// A host's clock against that of this host.
@@ -94,12 +98,38 @@ pub enum HostClock {
         samples: u64,
     },
     /// The clock has made a step, and is not known since.
-    Stepped {
-        /// When.
-        at: Nanos,
-        /// By how much, in nanoseconds.
-        by: i64,
-    },
+    Stepped(ClockStep),
+}
+
+/// A step of a host's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockStep {
+    /// When, by the clock of the first host.
+    pub at: Nanos,
+    /// Nanoseconds by which it went forward, at least and at most; the least or the largest number where that is not known.
+    pub by: [i64; 2],
+}
+
+impl ClockStep {
+    /// The step in a few words.
+    pub fn words(&self) -> String {
+        let time = |ns: i64| human::time_ns(Some(ns.unsigned_abs()));
+        let [least, most] = self.by;
+        if least <= 0 && most >= 0 {
+            return "stepped".into();
+        }
+        let way = if most < 0 { "back" } else { "forward" };
+        let (near, far) = if most < 0 { (most, least) } else { (least, most) };
+        let width = most.saturating_sub(least).unsigned_abs();
+        if far == i64::MIN || far == i64::MAX {
+            format!("stepped {way} by {} or more", time(near))
+        } else if width / 8 > near.unsigned_abs() {
+            format!("stepped {way} by {} to {}", time(near), time(far))
+        } else {
+            let half = i64::try_from(width / 2).unwrap_or(i64::MAX);
+            format!("stepped {way} by {} ± {}", time(least.midpoint(most)), time(half))
+        }
+    }
 }
 
 impl HostState {
@@ -123,10 +153,7 @@ impl HostState {
                 HostClock::Known { at_most, .. } => {
                     format!("connected, clock ± {}", human::time_ns(Some(at_most.0)))
                 }
-                HostClock::Stepped { by, .. } => format!(
-                    "connected, its clock has stepped by {}",
-                    human::time_ns(Some(by.unsigned_abs()))
-                ),
+                HostClock::Stepped(step) => format!("connected, its clock has {}", step.words()),
             },
             HostStatus::SameKernel { observed_by } => {
                 format!("the same kernel as {observed_by}, whose agent sees everything")
@@ -134,5 +161,20 @@ impl HostState {
             HostStatus::Behind(by) => format!("behind by {:.1} s", by.as_secs_f64()),
             HostStatus::Lost { why, .. } => format!("lost: {why}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_told_as_exactly_as_it_is_known() {
+        let words = |by| ClockStep { at: Nanos(0), by }.words();
+        assert_eq!(words([-255_100_000, -254_900_000]), "stepped back by 255 ms ± 100 µs");
+        assert_eq!(words([249_000_000, 251_000_000]), "stepped forward by 250 ms ± 1.00 ms");
+        assert_eq!(words([-260_000_000, -59_000_000]), "stepped back by 59.0 ms to 260 ms");
+        assert_eq!(words([i64::MIN, -59_000_000]), "stepped back by 59.0 ms or more");
+        assert_eq!(words([i64::MIN, i64::MAX]), "stepped");
     }
 }

@@ -54,7 +54,7 @@ pub use event::{
     ThreadState, TxState, Wake, WrittenBytes, tcp_flags,
 };
 pub use frame::{DecodedMessage, Frame, FrameClass, GlobalKey, Receipt, Release, RequestLimits};
-pub use host_state::{HostClock, HostState, HostStatus};
+pub use host_state::{ClockStep, HostClock, HostState, HostStatus};
 pub use hosts::HostBounds;
 pub use net::{FlowKey, NetNs, SocketId, Transport};
 pub use range::{ByteRange, FlowId, FlowRange, Offset, Seq};

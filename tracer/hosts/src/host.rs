@@ -3,12 +3,15 @@
 use crate::stream::{AgentState, Hello, ProcessUse};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
-use wirelap_events::{Body, Event, HostState, HostStatus, Nanos, Pid, Size};
+use wirelap_events::{Body, ClockStep, Event, HostState, HostStatus, Nanos, Pid, Size};
 use wirelap_recording::hosts::{Renumbering, retime};
 use wirelap_recording::{Entry, RecordBlock};
 
 /// The most bytes of records that wait for events of other hosts, or for the host's clock to be known. Beyond, the oldest are left out.
 const MAX_WAITING: usize = 64 << 20;
+
+/// The most steps of a clock that are kept.
+const MAX_STEPS: usize = 16;
 
 /// A note that an agent wrote: subject and text.
 pub type AgentNote = (String, String);
@@ -45,6 +48,8 @@ pub struct Host {
     pub rests: bool,
     /// Time at which its agent began, by this host's clock.
     pub begun: Nanos,
+    /// Time of the last ping to its agent.
+    pub pinged: Nanos,
     /// Its agent runs.
     pub is_up: bool,
     /// Its agent has ended, and nobody was told yet.
@@ -69,6 +74,7 @@ impl Host {
             rests: false,
             left_out: 0,
             begun: Nanos(0),
+            pinged: Nanos(0),
             is_up: false,
             is_leaving: false,
             processes: FxHashMap::default(),
@@ -193,6 +199,32 @@ impl Host {
             }
             block.advance();
         }
+    }
+
+    /// The same of the first event from a time of its own clock on. What is before is left out: it is of the clock as it was before
+    /// a step, and not known to be of before the step.
+    pub fn next_own_from(
+        &mut self,
+        from: Nanos,
+        note: &mut impl FnMut(u8, AgentNote),
+    ) -> Option<Nanos> {
+        loop {
+            let at = self.next_own(note)?;
+            if at >= from {
+                return Some(at);
+            }
+            self.skip();
+        }
+    }
+
+    /// Its clock has made a step.
+    pub fn has_stepped(&mut self, step: ClockStep) {
+        let state = &mut self.state;
+        state.step_count = state.step_count.saturating_add(1);
+        if state.steps.len() >= MAX_STEPS {
+            state.steps.remove(0);
+        }
+        state.steps.push(step);
     }
 
     /// Hands out the next event, with times by the first host's clock and numbers that no other host has.

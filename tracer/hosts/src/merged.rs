@@ -32,11 +32,12 @@ const PATIENCE: Nanos = Nanos::from_millis(5_000);
 /// A host is not late by less: clocks are corrected by less.
 const DISORDER: Nanos = Nanos::from_millis(10);
 
-/// Interval of the pings of a host.
+/// Interval of the pings of a host, and of one between which and others no packets pass.
 const PING_INTERVAL: Nanos = Nanos::from_millis(250);
+const QUIET_PING_INTERVAL: Nanos = Nanos::from_millis(50);
 
 /// Interval at which clocks are estimated.
-const CLOCK_INTERVAL: Nanos = Nanos::from_millis(500);
+const CLOCK_INTERVAL: Nanos = Nanos::from_millis(250);
 
 /// The most pings whose answers are waited for.
 const MAX_PINGS: usize = 64;
@@ -73,6 +74,7 @@ pub struct MergedHosts {
     /// Identity of the present run of this host.
     own_boot: String,
     now: fn() -> Nanos,
+    oscillator: fn() -> (Nanos, i64),
     /// Time at which the agents were started. At first, all wait until each has begun.
     began: Nanos,
     pings: VecDeque<Ping>,
@@ -88,6 +90,7 @@ pub struct MergedHosts {
 
 impl MergedHosts {
     /// Starts an agent on each host. The steward knows their commands, in the same order. `now` is this host's monotonic clock,
+    /// `oscillator` the same with the nanoseconds by which its oscillator is ahead,
     /// and `own_boot` the identity of its present run. Hosts reached by ssh that lack this version get the program that is to be pushed.
     ///
     /// # Errors
@@ -95,7 +98,7 @@ impl MergedHosts {
     pub fn start(
         targets: &[HostTarget],
         steward: &Arc<Steward>,
-        now: fn() -> Nanos,
+        (now, oscillator): (fn() -> Nanos, fn() -> (Nanos, i64)),
         own_boot: &str,
         pushed: Option<&PushedProgram>,
     ) -> io::Result<MergedHosts> {
@@ -104,14 +107,14 @@ impl MergedHosts {
             Connection::start(index, Arc::clone(steward), news_to.clone(), now, pushed.cloned())
         });
         let connections = connections.collect::<io::Result<_>>()?;
-        Ok(MergedHosts::of(targets, news, connections, now, own_boot))
+        Ok(MergedHosts::of(targets, news, connections, (now, oscillator), own_boot))
     }
 
     fn of(
         targets: &[HostTarget],
         news: Receiver<(usize, News)>,
         connections: Vec<Connection>,
-        now: fn() -> Nanos,
+        (now, oscillator): (fn() -> Nanos, fn() -> (Nanos, i64)),
         own_boot: &str,
     ) -> MergedHosts {
         let mut number = 1_u8;
@@ -126,6 +129,7 @@ impl MergedHosts {
             clocks: LiveClocks::new(targets.len().saturating_add(1)),
             own_boot: own_boot.to_owned(),
             now,
+            oscillator,
             began: now(),
             pings: VecDeque::new(),
             pinged: Nanos(0),
@@ -239,12 +243,13 @@ impl MergedHosts {
                     }
                 });
             }
-            News::Answer { number, there, back } => {
+            News::Answer { number, there, ahead, back } => {
                 if let Some(at) = self.pings.iter().position(|ping| ping.number == number)
                     && let Some(ping) = self.pings.remove(at)
                     && ping.host == index
                 {
                     self.clocks.ping(clock, ping.sent, there, back);
+                    self.clocks.oscillator(clock, there, ahead);
                     if host.state.clock == HostClock::Unknown {
                         self.estimated = Nanos(0);
                     }
@@ -267,13 +272,18 @@ impl MergedHosts {
     /// Pings the hosts and estimates their clocks, when it is time.
     fn keep_up(&mut self) {
         let now = (self.now)();
-        if now >= self.pinged + PING_INTERVAL {
+        if now >= self.pinged + QUIET_PING_INTERVAL {
             self.pinged = now;
-            for (index, (host, connection)) in self.hosts.iter().zip(&self.connections).enumerate()
+            for (index, (host, connection)) in
+                self.hosts.iter_mut().zip(&self.connections).enumerate()
             {
-                if !host.is_up || host.clock() == 0 {
+                if !host.is_up
+                    || host.clock() == 0
+                    || now < host.pinged + PING_INTERVAL && !self.clocks.is_quiet(host.clock())
+                {
                     continue;
                 }
+                host.pinged = now;
                 if self.pings.len() >= MAX_PINGS {
                     self.pings.pop_front();
                 }
@@ -285,10 +295,16 @@ impl MergedHosts {
         }
         if now >= self.estimated + CLOCK_INTERVAL {
             self.estimated = now;
+            let (at, ahead) = (self.oscillator)();
+            self.clocks.oscillator(0, at, ahead);
             self.clocks.refresh(now);
             for host in &mut self.hosts {
                 host.next = None;
                 host.state.clock = clock_state(&self.clocks, host.clock());
+            }
+            for (clock, step) in self.clocks.steps() {
+                let stepped = |host: &&mut Host| host.clock() == clock;
+                self.hosts.iter_mut().filter(stepped).for_each(|host| host.has_stepped(step));
             }
         }
     }
@@ -346,7 +362,10 @@ impl MergedHosts {
             return Nanos(0);
         }
         let clocks = &self.clocks;
-        let reached = |host: &Host| clocks.to_reference(host.clock(), host.frontier?);
+        let reached = |host: &Host| {
+            let checked = clocks.checked(host.clock()).unwrap_or(Nanos(u64::MAX));
+            clocks.to_reference(host.clock(), host.frontier?.min(checked))
+        };
         let is_waited_for = |host: &Host| host.is_up && !host.rests;
         let waited_for = self.hosts.iter().filter(|host| is_waited_for(host));
         let newest = waited_for.filter_map(reached).max();
@@ -354,7 +373,10 @@ impl MergedHosts {
         let Some(newest) = newest else { return now - PATIENCE };
         // A host that has just begun tells soon what it has seen, and what its clock is.
         let is_new = |host: &Host| reached(host).is_none() && now < host.begun + PATIENCE;
-        if self.hosts.iter().any(|host| is_waited_for(host) && is_new(host)) {
+        // A clock that was set is known again soon.
+        let is_stepped = |host: &Host| matches!(host.state.clock, HostClock::Stepped(step) if now < step.at + PATIENCE);
+        let is_soon_known = |host: &Host| is_new(host) || is_stepped(host);
+        if self.hosts.iter().any(|host| is_waited_for(host) && is_soon_known(host)) {
             return Nanos(0);
         }
         let mut limit = newest;
@@ -381,8 +403,9 @@ impl MergedHosts {
         let mut oldest: Option<(usize, Nanos)> = None;
         for (index, host) in self.hosts.iter_mut().enumerate() {
             if host.next.is_none() {
-                let clock = host.clock();
-                host.next = host.next_own(&mut note).and_then(|at| clocks.to_reference(clock, at));
+                let (clock, begins) = (host.clock(), clocks.begins(host.clock()));
+                let own = host.next_own_from(begins, &mut note);
+                host.next = own.and_then(|at| clocks.to_reference(clock, at));
             }
             let Some(at) = host.next.filter(|at| *at <= limit) else { continue };
             if oldest.is_none_or(|(_, before)| at < before) {
@@ -399,7 +422,7 @@ fn clock_state(clocks: &LiveClocks, clock: usize) -> HostClock {
     }
     match clocks.state(clock) {
         HostClockState::Unknown => HostClock::Unknown,
-        HostClockState::Stepped { at, by } => HostClock::Stepped { at, by },
+        HostClockState::Stepped(step) => HostClock::Stepped(step),
         HostClockState::Known {
             offset_ns,
             drift_ppm,

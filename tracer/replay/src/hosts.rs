@@ -1,6 +1,9 @@
 //! Finds out whether several captures are parts of one capture, or captures of the same connections on several hosts.
 
+mod kernels;
+
 use crate::open::shown;
+use kernels::Origin;
 use std::path::{Path, PathBuf};
 use wirelap_correlate::UnobservedHost;
 use wirelap_events::{Body, HostBounds, NetNs};
@@ -47,26 +50,30 @@ pub fn compare(files: &[PathBuf]) -> Result<Option<Hosts>, Failure> {
     }
     let mut addresses = AddressNumbers::default();
     let mut surveys = Vec::new();
-    let mut own = Vec::new();
+    let mut origins = Vec::new();
     for file in files {
-        let Some((survey, is_own)) = survey(file, files.len(), &mut addresses) else {
+        let Some((survey, origin)) = survey(file, files.len(), &mut addresses) else {
             return Ok(None);
         };
         surveys.push(survey);
-        own.push(is_own);
+        origins.push(origin);
     }
-    let what =
-        if own.iter().all(|own| *own) { MergedEvents::Everything } else { MergedEvents::Packets };
-    let mut pairs = Pairs::of(&mut surveys, &addresses);
-    if pairs.links.is_empty() {
+    let own = || origins.iter().map(|origin| origin.is_own);
+    let what = if own().all(|own| own) { MergedEvents::Everything } else { MergedEvents::Packets };
+    let kernels = kernels::SameKernel::of(&origins, &surveys);
+    let mut pairs = Pairs::of(&mut surveys, &addresses, &origins);
+    if pairs.links.is_empty() && !kernels.are_at_once() {
         return pairs.unrelated(files, &surveys, what).map_or(Ok(None), Err);
     }
+    kernels.refuse_mixed(files)?;
+    pairs.links.extend(kernels.links());
     let chains = pairs.join(files, &surveys, &addresses)?;
-    let placings = pairs.placings(&chains, what);
+    let mut placings = pairs.placings(&chains, what);
+    kernels.share(&surveys, &mut placings);
     let numbers = numbers(&chains);
     let clocks = clocks(files, &chains, &numbers);
     let bounds = bounds(&chains, &numbers);
-    let recorded = own.contains(&true);
+    let recorded = own().any(|own| own);
     let begins = begins(&surveys, &numbers);
     let addresses = pairs.addresses(&numbers);
     Ok(Some(Hosts { placings, numbers, addresses, begins, clocks, bounds, what, recorded }))
@@ -90,9 +97,12 @@ pub fn hosts_of(first: FirstPackets) -> Vec<UnobservedHost> {
     own.into_iter().map(|addresses| UnobservedHost { netns, addresses }).collect()
 }
 
-/// Surveys the packets of one of the captures, and whether it is a recording of wirelap. `None` if the file is not a capture or
-/// cannot be read twice.
-fn survey(path: &Path, captures: usize, addresses: &mut AddressNumbers) -> Option<(Survey, bool)> {
+/// Surveys the packets of one of the captures, and where it is from. `None` if the file is not a capture or cannot be read twice.
+fn survey(
+    path: &Path,
+    captures: usize,
+    addresses: &mut AddressNumbers,
+) -> Option<(Survey, Origin)> {
     std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     let mut recording = Recording::new(wirelap_recording::open(path).ok()?).ok()?;
     let mut survey = Survey::of(captures);
@@ -101,7 +111,12 @@ fn survey(path: &Path, captures: usize, addresses: &mut AddressNumbers) -> Optio
             survey.add(&event, packet, addresses);
         }
     }
-    Some((survey, recording.is_own()))
+    let origin = Origin {
+        is_own: recording.is_own(),
+        wall: recording.wall().unwrap_or(0),
+        kernel_run: recording.kernel_run(),
+    };
+    Some((survey, origin))
 }
 
 /// Why two captures that have packets in common cannot be put together.
@@ -136,13 +151,15 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn of(surveys: &mut [Survey], addresses: &AddressNumbers) -> Pairs {
+    fn of(surveys: &mut [Survey], addresses: &AddressNumbers, origins: &[Origin]) -> Pairs {
         let mut pairs = Pairs::default();
         for second in 1..surveys.len() {
             let (before, after) = surveys.split_at_mut(second);
             let Some(two) = after.first_mut() else { break };
             for (first, one) in before.iter_mut().enumerate() {
-                pairs.add([first, second], common(one, two, addresses));
+                if !origins[first].is_of_kernel_of(&origins[second]) {
+                    pairs.add([first, second], common(one, two, addresses));
+                }
             }
         }
         pairs
@@ -154,7 +171,7 @@ impl Pairs {
             Common::OneWay => self.obstacles.push((files, ClockObstacle::OneWay)),
             Common::Packets { samples, sides } => match Clocks::of(&samples) {
                 Ok(Some(clocks)) => {
-                    self.links.push(ClockLink { files, clocks: Some(clocks) });
+                    self.links.push(ClockLink { files, clocks: Some(clocks), is_one_host: false });
                     self.places.add(files, sides);
                 }
                 Ok(None) => {}
@@ -308,6 +325,9 @@ fn clocks(files: &[PathBuf], chains: &[ClockChain], numbers: &[u8]) -> Vec<HostC
 
 /// Notes on the clocks of the hosts, for the report.
 pub fn sentences(hosts: &[HostClock]) -> Vec<String> {
+    if hosts.is_empty() {
+        return vec!["The recordings are of one kernel, so they have one clock; what several of them have is counted once.".into()];
+    }
     let count = match hosts.len() {
         1 => "Two".to_owned(),
         2 => "Three".to_owned(),

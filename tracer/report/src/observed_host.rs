@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wirelap_events::{HostClock, HostState, HostStatus};
+use wirelap_events::{ClockStep, HostClock, HostState, HostStatus};
 
 /// A host that was observed by an agent, beside others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -52,6 +52,37 @@ pub struct ObservedHost {
     /// Its clock against that of host 1; absent for host 1, and while it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ObservedClock>,
+    /// The last steps of its clock, the oldest first: 16 at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clock_steps: Vec<ObservedClockStep>,
+    /// Number of all steps of its clock.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub clock_step_count: u64,
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
+/// A step of a host's clock: nothing is joined across it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ObservedClockStep {
+    /// When, by the monotonic clock of host 1.
+    pub at_ns: u64,
+    /// Nanoseconds by which the clock went forward at least; below zero if it went back, absent if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_at_least_ns: Option<i64>,
+    /// The same at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_at_most_ns: Option<i64>,
+}
+
+impl From<&ClockStep> for ObservedClockStep {
+    fn from(step: &ClockStep) -> ObservedClockStep {
+        let known = |by: i64| (by != i64::MIN && by != i64::MAX).then_some(by);
+        let [least, most] = step.by.map(known);
+        ObservedClockStep { at_ns: step.at.0, by_at_least_ns: least, by_at_most_ns: most }
+    }
 }
 
 /// A host's clock against that of host 1.
@@ -115,6 +146,8 @@ impl From<&HostState> for ObservedHost {
             agent_cpu_share: state.cpu_share,
             agent_rss_bytes: state.rss_bytes,
             clock: clock(state.clock),
+            clock_steps: state.steps.iter().map(Into::into).collect(),
+            clock_step_count: state.step_count,
         }
     }
 }
@@ -133,6 +166,6 @@ fn clock(clock: HostClock) -> Option<ObservedClock> {
                 stepped: false,
             })
         }
-        HostClock::Stepped { .. } => Some(ObservedClock { stepped: true, ..Default::default() }),
+        HostClock::Stepped(_) => Some(ObservedClock { stepped: true, ..Default::default() }),
     }
 }

@@ -125,7 +125,8 @@ impl Listener {
                 Ok(Question::Ping(number)) => {
                     // The time is taken when the answer can be written, so that waiting for that counts for the way there.
                     let mut stream = lock(&self.stream);
-                    if stream.answer(number, machine::now()).is_err() {
+                    let (at, ahead) = machine::oscillator();
+                    if stream.answer(number, at, ahead).is_err() {
                         break;
                     }
                 }

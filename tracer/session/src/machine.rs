@@ -84,6 +84,17 @@ pub fn wall_offset() -> i64 {
     wirelap_capture::clock::wall_offset()
 }
 
+/// A number of the present run of this host, which a reboot changes; 0 if it is not known.
+pub fn kernel_run() -> u64 {
+    let id: String = boot_id().chars().filter(char::is_ascii_hexdigit).take(16).collect();
+    u64::from_str_radix(&id, 16).unwrap_or(0)
+}
+
+/// The present time, and the nanoseconds by which the oscillator's clock, which nobody steers, is ahead of it.
+pub fn oscillator() -> (Nanos, i64) {
+    wirelap_capture::clock::oscillator()
+}
+
 /// The most threads of one process whose state is read.
 const MAX_THREADS: usize = 64;
 

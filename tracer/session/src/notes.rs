@@ -165,6 +165,7 @@ fn section(environment: &Environment) -> SectionHeader {
         application: format!("wirelap {}", environment.wirelap_version),
         host: environment.hostname.clone().unwrap_or_default(),
         wall: machine::wall_offset(),
+        kernel_run: machine::kernel_run(),
     }
 }
 

@@ -43,8 +43,13 @@ pub fn add(page: &mut Page, hosts: &[HostState]) {
             text::right(&clock(host), 12),
         );
         page.say(&format!(" {sign} "), &cells, style);
-        if !is_well || matches!(host.clock, HostClock::Stepped { .. }) {
+        if !is_well || matches!(host.clock, HostClock::Stepped(_)) {
             page.say("     ", &host.words(), style);
+        }
+        if let Some(step) = host.steps.last() {
+            let count = text::exact_in(host.step_count, 8);
+            let words = format!("its clock has {}; steps: {}", step.words(), count.trim());
+            page.say("     ! ", &words, page.theme.warning());
         }
         for lack in &host.lacks {
             page.say("     ! ", lack, page.theme.warning());
@@ -57,6 +62,6 @@ fn clock(host: &HostState) -> String {
         HostClock::Unknown => text::NONE.into(),
         HostClock::Own => "its own".into(),
         HostClock::Known { at_most, .. } => format!("± {}", text::time(at_most)),
-        HostClock::Stepped { .. } => "stepped".into(),
+        HostClock::Stepped(_) => "stepped".into(),
     }
 }

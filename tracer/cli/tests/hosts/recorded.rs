@@ -12,9 +12,14 @@ use wirelap_recording::{Encoder, EncoderSettings, Note, Recording, SectionHeader
 /// sent by a call [`WRITTEN`] before, and made its reader [`TOLD`] ready, woke it, ran and was read.
 ///
 /// Both hosts count their sockets, processes and packets from the same number on.
-pub fn recorded(capture: &Path, host: [u8; 4], serves: bool, payload: bool) -> Vec<u8> {
+pub fn recorded(
+    capture: &Path,
+    (host, kernel_run): ([u8; 4], u64),
+    serves: bool,
+    payload: bool,
+) -> Vec<u8> {
     const SINCE_1970: i64 = 1_700_000_000_000_000_000;
-    let section = SectionHeader { wall: SINCE_1970, ..SectionHeader::default() };
+    let section = SectionHeader { wall: SINCE_1970, kernel_run, ..SectionHeader::default() };
     let settings = EncoderSettings { payload, ..EncoderSettings::default() };
     let mut encoder = Encoder::new(section, settings, Box::new(|_, _| None));
     encoder.note(Note { subject: "payload", text: if payload { "kept" } else { "cut" } });

@@ -15,10 +15,33 @@ fn recordings(bench: &Bench, payload: [bool; 2]) -> [PathBuf; 2] {
         |(name, packets, address, payload)| {
             let capture = bench.write("capture.pcap", &packets);
             let path = bench.0.path().join(name);
-            fs::write(&path, recorded(&capture, address, address == SERVER, payload)).unwrap();
+            let of = (address, u64::from(address[3]));
+            fs::write(&path, recorded(&capture, of, address == SERVER, payload)).unwrap();
             path
         },
     )
+}
+
+#[test]
+fn what_two_recordings_of_one_kernel_have_is_counted_once() {
+    let bench = Bench::new();
+    let [first, other] = recordings(&bench, [true, true]);
+    let again = bench.0.path().join("again.pcapng");
+    fs::copy(&first, &again).unwrap();
+    let report = |files: &[PathBuf]| -> Value {
+        let output = of(&["analyze", "--json", "-"], files);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let [one, both] = [vec![first.clone()], vec![first.clone(), again.clone()]];
+    let [one, both] = [&one, &both].map(|files| report(files));
+    assert!(one["results"][0]["messages"]["sent"].as_u64() > Some(0));
+    assert_eq!(one["results"][0]["messages"], both["results"][0]["messages"]);
+    assert!(notes(&both).contains("of one kernel"), "{}", notes(&both));
+    let [two, three] = [vec![first.clone(), other.clone()], vec![first, again, other]];
+    let [two, three] = [&two, &three].map(|files| report(files));
+    assert_eq!(two["results"][0]["messages"], three["results"][0]["messages"]);
+    assert_eq!(clocks(&two)[0]["at_most_ns"], clocks(&three)[0]["at_most_ns"]);
 }
 
 #[test]

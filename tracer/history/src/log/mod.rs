@@ -63,6 +63,14 @@ impl EventLog {
                 let event = LogEvent::Host { name, what, is_well };
                 self.push(LogEntry { at: now.at, row: None, event });
             }
+            let steps =
+                host.step_count.saturating_sub(before.map_or(0, |before| before.step_count));
+            let old = host.steps.len().saturating_sub(usize::try_from(steps).unwrap_or(usize::MAX));
+            for step in host.steps.iter().skip(old) {
+                let (name, what) = (host.name.clone(), format!("its clock has {}", step.words()));
+                let event = LogEvent::Host { name, what, is_well: false };
+                self.push(LogEntry { at: now.at, row: None, event });
+            }
         }
         for group in &now.groups {
             let mut events = Vec::new();
@@ -105,7 +113,7 @@ impl EventLog {
 /// True if a host does the same as before, whatever its figures are.
 fn is_alike(before: &HostState, now: &HostState) -> bool {
     let is = |state: &HostState| {
-        let stepped = matches!(state.clock, HostClock::Stepped { .. });
+        let stepped = matches!(state.clock, HostClock::Stepped(_));
         (discriminant(&state.status), stepped, state.restarts)
     };
     is(before) == is(now)

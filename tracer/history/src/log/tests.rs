@@ -3,7 +3,7 @@
 use super::*;
 use wirelap_correlate::{Group, Reliability, Severity, VerdictKind};
 use wirelap_correlate::{Overdue, Period, Verdict, Whereabouts};
-use wirelap_events::{EventLosses, Pid};
+use wirelap_events::{ClockStep, EventLosses, Pid};
 
 fn snapshot(ms: u64, delivered: u64) -> Snapshot {
     let mut group = Group { id: GroupId(7), middleware: "mqtt".into(), ..Group::default() };
@@ -142,4 +142,28 @@ fn the_log_is_bounded() {
     }
     assert_eq!((log.iter().len(), log.forgotten()), (ENTRIES, 15_000));
     assert_eq!(log.iter().next().map(|entry| entry.at), Some(Nanos(24_999)));
+}
+
+#[test]
+fn each_step_of_a_hosts_clock_is_one_entry_with_its_size() {
+    let step = |ms, by| ClockStep { at: Nanos::from_millis(ms), by: [by - 100_000, by + 100_000] };
+    let host = |ms, steps: &[ClockStep], step_count| {
+        let steps = steps.to_vec();
+        let host = HostState { name: "robot".into(), steps, step_count, ..HostState::default() };
+        Snapshot { hosts: vec![host], ..snapshot(ms, 5) }
+    };
+    let steps = [step(1_500, 250_000_000), step(3_500, -255_000_000), step(3_700, 59_000_000)];
+    let all = [
+        host(1_000, &[], 0),
+        host(2_000, &steps[..1], 1),
+        host(3_000, &steps[..1], 1),
+        host(4_000, &steps[1..], 3),
+    ];
+    let told = events(&all).into_iter().filter_map(|event| match event {
+        LogEvent::Host { what, .. } if what.contains("stepped") => Some(what),
+        _ => None,
+    });
+    let expected = ["forward by 250 ms", "back by 255 ms", "forward by 59.0 ms"];
+    let expected = expected.map(|by| format!("its clock has stepped {by} ± 100 µs"));
+    assert_eq!(told.collect::<Vec<_>>(), expected);
 }

@@ -42,8 +42,8 @@ pub enum News {
     Hello(Hello),
     /// Observations of the agent. So many bytes of the stream were read up to here.
     Records(Box<RecordBlock>, u64),
-    /// Answer to a ping: the ping's number, the agent's clock, and the time here.
-    Answer { number: u64, there: Nanos, back: Nanos },
+    /// Answer to a ping: the ping's number, the agent's clock, by how much the oscillator's is ahead of that, and the time here.
+    Answer { number: u64, there: Nanos, ahead: i64, back: Nanos },
     /// The agent's account of itself.
     State(AgentState),
     /// The agent has ended. `is_final`: it is not started again.
@@ -239,8 +239,8 @@ impl Worker {
                     News::Hello(hello)
                 }
                 Ok(Frame::Records(block)) => News::Records(Box::new(block), reader.bytes_read()),
-                Ok(Frame::Answer(number, there)) => {
-                    News::Answer { number, there, back: (self.now)() }
+                Ok(Frame::Answer(number, there, ahead)) => {
+                    News::Answer { number, there, ahead, back: (self.now)() }
                 }
                 Ok(Frame::State(state)) => News::State(state),
                 Ok(Frame::End(why)) => {

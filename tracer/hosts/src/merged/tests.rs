@@ -15,6 +15,10 @@ fn now() -> Nanos {
     Nanos(NOW.get())
 }
 
+fn oscillator() -> (Nanos, i64) {
+    (now(), 0)
+}
+
 /// A socket of the process 1000.
 fn socket(at: u64) -> Event<'static> {
     let socket = Socket {
@@ -49,6 +53,10 @@ struct Hosts {
     news: SyncSender<(usize, News)>,
     /// Events that were said to have come too late.
     lost: u64,
+    /// The latest time up to which a host has told.
+    until: Cell<u64>,
+    /// By how much the clocks of the others are ahead.
+    ahead: u64,
 }
 
 impl Hosts {
@@ -57,8 +65,8 @@ impl Hosts {
         let other = |n| HostTarget::Ssh(format!("host{n}"));
         let targets: Vec<_> =
             std::iter::once(HostTarget::Here).chain((0..others).map(other)).collect();
-        let merged = MergedHosts::of(&targets, receiver, Vec::new(), now, "kernel 0");
-        let mut hosts = Hosts { merged, news, lost: 0 };
+        let merged = MergedHosts::of(&targets, receiver, Vec::new(), (now, oscillator), "kernel 0");
+        let mut hosts = Hosts { merged, news, lost: 0, until: Cell::new(500), ahead: 0 };
         for host in 0..=others {
             hosts.begins(host);
             hosts.has_this_clock(host);
@@ -81,6 +89,7 @@ impl Hosts {
             records.event(event, false);
         }
         records.tick(Nanos(until));
+        self.until.set(until.max(self.until.get()));
         let mut bytes = Vec::new();
         records.move_to(&mut bytes);
         self.news.send((host, News::Records(Box::new(RecordBlock::new(bytes)), 7))).unwrap();
@@ -103,6 +112,12 @@ impl Hosts {
 
     /// The times of what is handed out, and on which host it was seen.
     fn out(&mut self) -> Vec<(u64, u8)> {
+        let until = Nanos(self.until.get());
+        for host in 1..self.merged.hosts.len() {
+            let there = until + Nanos(self.ahead);
+            self.merged.clocks.ping(host, until, there, until);
+        }
+        self.merged.clocks.refresh(until);
         let mut out = Vec::new();
         self.merged.poll(Duration::ZERO, &mut |event| {
             if let Body::Lost(lost) = event.body {
@@ -164,6 +179,28 @@ fn nobody_waits_for_a_host_that_is_behind_and_what_it_sends_then_is_counted() {
 }
 
 #[test]
+fn events_around_a_step_of_a_clock_are_left_out_and_counted() {
+    const MS: u64 = 1_000_000;
+    let mut hosts = Hosts::new(1);
+    hosts.reports(0, &[1_000], 10 * MS);
+    hosts.reports(1, &[2_000], 10 * MS);
+    assert_eq!(hosts.out(), [(1_000, 1), (2_000, 2)]);
+    hosts.ahead = 250 * MS;
+    // Of the events before the first ping that shows it, it is not known whether they are of before the step.
+    hosts.sends(1, &[end(20 * MS), end(280 * MS)], 290 * MS);
+    hosts.reports(0, &[30 * MS], 400 * MS);
+    assert_eq!(hosts.out(), [(30 * MS, 1)]);
+    let steps: Vec<_> = hosts.merged.clocks.steps().map(|(_, step)| step.by).collect();
+    let [[least, most]] = steps[..] else { panic!("{steps:?}") };
+    assert!(least <= 250_000_000 && 250_000_000 <= most && most - least < 2_000_000, "{steps:?}");
+    hosts.sends(1, &[end(700 * MS)], 800 * MS);
+    hosts.reports(0, &[], 500 * MS);
+    let (at, host) = hosts.out()[0];
+    assert!(at.abs_diff(450 * MS) < 10_000 && host == 0, "{at}");
+    assert_eq!((hosts.lost, hosts.merged.states().nth(1).unwrap().late), (2, 2));
+}
+
+#[test]
 fn of_a_lost_host_a_note_tells_and_the_others_go_on() {
     let mut hosts = Hosts::new(1);
     hosts.reports(0, &[1_000], 9_000);
@@ -211,8 +248,8 @@ fn of_a_kernel_with_two_agents_the_first_one_observes_and_the_second_goes_on_whe
 fn at_first_the_first_host_of_a_kernel_observes_whichever_is_there_first() {
     let (news, receiver) = sync_channel(MAX_NEWS);
     let targets = [HostTarget::Here, HostTarget::Ssh("a".into()), HostTarget::Ssh("b".into())];
-    let merged = MergedHosts::of(&targets, receiver, Vec::new(), now, "kernel 0");
-    let mut hosts = Hosts { merged, news, lost: 0 };
+    let merged = MergedHosts::of(&targets, receiver, Vec::new(), (now, oscillator), "kernel 0");
+    let mut hosts = Hosts { merged, news, lost: 0, until: Cell::new(500), ahead: 0 };
     for host in [2, 0, 1] {
         hosts.begins_on(host, 0);
     }

@@ -50,8 +50,8 @@ pub enum Frame {
     Hello(Hello),
     /// Observations.
     Records(RecordBlock),
-    /// The answer to a ping: its number, and the agent's clock.
-    Answer(u64, Nanos),
+    /// The answer to a ping: its number, the agent's clock, and the nanoseconds by which the oscillator's clock is ahead of it.
+    Answer(u64, Nanos, i64),
     /// The agent's account of itself.
     State(AgentState),
     /// Why it ends.
@@ -160,10 +160,11 @@ impl<W: Write> AgentWriter<W> {
     ///
     /// # Errors
     /// Nobody reads the stream.
-    pub fn answer(&mut self, number: u64, at: Nanos) -> io::Result<()> {
-        let mut answer = [0; 16];
+    pub fn answer(&mut self, number: u64, at: Nanos, ahead: i64) -> io::Result<()> {
+        let mut answer = [0; 24];
         answer[..8].copy_from_slice(&number.to_le_bytes());
-        answer[8..].copy_from_slice(&at.0.to_le_bytes());
+        answer[8..16].copy_from_slice(&at.0.to_le_bytes());
+        answer[16..].copy_from_slice(&ahead.to_le_bytes());
         self.frame(kind::ANSWER, &answer)
     }
 
@@ -288,10 +289,12 @@ impl<R: BufRead> AgentReader<R> {
     }
 
     fn answer(&self) -> Result<Frame, StreamError> {
-        let (number, at) = self.bytes.split_at_checked(8).unwrap_or_default();
-        let both = number.try_into().ok().zip(at.try_into().ok());
-        let (number, at) = both.ok_or(StreamError::Malformed("an answer"))?;
-        Ok(Frame::Answer(u64::from_le_bytes(number), Nanos(u64::from_le_bytes(at))))
+        let (parts, []) = self.bytes.as_chunks::<8>() else {
+            return Err(StreamError::Malformed("an answer"));
+        };
+        let &[number, at, ahead] = parts else { return Err(StreamError::Malformed("an answer")) };
+        let at = Nanos(u64::from_le_bytes(at));
+        Ok(Frame::Answer(u64::from_le_bytes(number), at, i64::from_le_bytes(ahead)))
     }
 
     fn json<T: DeserializeOwned>(&self, what: &'static str) -> Result<T, StreamError> {
@@ -343,7 +346,7 @@ mod tests {
         }
         writer.records(&mut records).unwrap();
         writer.records(&mut records).unwrap();
-        writer.answer(7, Nanos(8)).unwrap();
+        writer.answer(7, Nanos(8), -9).unwrap();
         writer.state(AgentState { at: 9, ..AgentState::default() }).unwrap();
         writer.end("the end").unwrap();
         [greeting, &writer.out].concat()
@@ -361,7 +364,7 @@ mod tests {
         assert_eq!(block.survey(|_| count += 1).unreadable, 0);
         assert_eq!(count, 999);
         assert!(matches!(block.peek(), Some(Entry::Event(event)) if event.at == Nanos(1)));
-        assert!(matches!(reader.next_frame().unwrap(), Frame::Answer(7, Nanos(8))));
+        assert!(matches!(reader.next_frame().unwrap(), Frame::Answer(7, Nanos(8), -9)));
         let Frame::State(state) = reader.next_frame().unwrap() else { panic!() };
         assert!(state.at == 9 && state.record_bytes > 999);
         assert!(matches!(reader.next_frame().unwrap(), Frame::End(why) if why == "the end"));

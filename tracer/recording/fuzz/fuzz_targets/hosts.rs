@@ -51,7 +51,7 @@ fuzz_target!(|bytes: &[u8]| {
                 continue;
             };
             let Ok(clocks) = Clocks::of(&samples) else { continue };
-            links.push(ClockLink { files: [a, b], clocks });
+            links.push(ClockLink { files: [a, b], clocks, is_one_host: clocks.is_none() });
             places.add([a, b], sides);
         }
     }

@@ -52,6 +52,20 @@ pub struct Clocks {
 pub struct Uneven;
 
 impl Clocks {
+    /// Two clocks that differ by exactly so many nanoseconds.
+    pub fn exact(offset: i64) -> Clocks {
+        Clocks {
+            start: Nanos(0),
+            offset,
+            drift: 0.0,
+            drift_within: 0.0,
+            within: Nanos(0),
+            at_most: Nanos(0),
+            samples: 0,
+            span: Nanos(0),
+        }
+    }
+
     /// A time of the second clock, by the first one.
     pub fn to_first(&self, at: Nanos) -> Nanos {
         let even = i128::from(at.0).saturating_sub(i128::from(self.offset));

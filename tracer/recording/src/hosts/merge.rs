@@ -8,6 +8,7 @@ use crate::record::Entry;
 use rustc_hash::FxHashSet;
 use std::io::Read;
 use std::net::IpAddr;
+use std::rc::Rc;
 use wirelap_events::{Body, Event, Nanos, PacketHook, TaskId};
 
 /// Kind of events that is put together.
@@ -19,6 +20,22 @@ pub enum MergedEvents {
     Packets,
 }
 
+/// Recordings of one kernel, each of which has all that it saw.
+#[derive(Clone, Debug, Default)]
+pub struct SharedKernel {
+    /// Times of the first packet and the last of each, by the first clock.
+    pub spans: Vec<(Nanos, Nanos)>,
+}
+
+impl SharedKernel {
+    /// Index of the recording whose events are taken at a time: the first one that reaches over it, else the nearest.
+    fn owner(&self, at: Nanos) -> usize {
+        let distance = |&(first, last): &(Nanos, Nanos)| (first - at).max(at - last);
+        let spans = self.spans.iter().enumerate();
+        spans.min_by_key(|(_, span)| distance(span)).map_or(0, |(index, _)| index)
+    }
+}
+
 /// Makes one capture's events different from the others', and puts them in order.
 #[derive(Clone, Debug)]
 pub struct Placing {
@@ -27,6 +44,8 @@ pub struct Placing {
     what: MergedEvents,
     mine: FxHashSet<IpAddr>,
     others: FxHashSet<IpAddr>,
+    /// Recordings of the same kernel, and the index of this one among them.
+    shared: Option<(Rc<SharedKernel>, usize)>,
 }
 
 impl Placing {
@@ -38,7 +57,22 @@ impl Placing {
         mine: FxHashSet<IpAddr>,
         others: FxHashSet<IpAddr>,
     ) -> Placing {
-        Placing { chain, numbers: Renumbering::of(host), what, mine, others }
+        Placing { chain, numbers: Renumbering::of(host), what, mine, others, shared: None }
+    }
+
+    /// Takes each event from one of several recordings of one kernel, of which this one has an index.
+    pub fn share(&mut self, kernel: Rc<SharedKernel>, index: usize) {
+        self.shared = Some((kernel, index));
+    }
+
+    /// A time of the capture, by the first clock.
+    pub fn to_first(&self, at: Nanos) -> Nanos {
+        self.chain.to_first(at)
+    }
+
+    /// True if an event that is placed is taken from this capture.
+    fn takes(&self, event: &Event<'_>) -> bool {
+        self.shared.as_ref().is_none_or(|(kernel, index)| kernel.owner(event.at) == *index)
     }
 
     /// An event by the first clock. `wall` leads to the wall clock of its host.
@@ -84,12 +118,17 @@ impl<'r, 'p, R: Read> MergeSource<'r, 'p, R> {
     }
 
     fn advance(&mut self) {
-        self.is_over = !self.peek.advance();
-        let event = match self.entry() {
-            Some(Entry::Event(event)) => event.at,
-            _ => self.at,
-        };
-        self.at = event;
+        loop {
+            self.is_over = !self.peek.advance();
+            let (at, is_taken) = match self.entry() {
+                Some(Entry::Event(event)) => (event.at, self.placing.takes(&event)),
+                _ => (self.at, true),
+            };
+            self.at = at;
+            if is_taken || self.is_over {
+                return;
+            }
+        }
     }
 
     /// The entry at hand. Ticks are left out: they are of one host's events alone.
@@ -133,4 +172,18 @@ pub fn next_on_wall<R: Read>(recording: &mut Recording<R>) -> Option<Event<'_>> 
     let mut event = recording.next_packet()?;
     retime(&mut event, |seen| Nanos(seen.0.saturating_add_signed(wall)));
     Some(event)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_one_kernels_recordings_each_time_is_taken_from_one() {
+        let spans = [(10, 20), (15, 30), (40, 50)];
+        let spans = spans.map(|(first, last)| (Nanos(first), Nanos(last))).to_vec();
+        let kernel = SharedKernel { spans };
+        let owners = [1, 10, 20, 21, 30, 34, 36, 99].map(|at| kernel.owner(Nanos(at)));
+        assert_eq!(owners, [0, 0, 0, 1, 1, 1, 2, 2]);
+    }
 }

@@ -66,7 +66,7 @@ impl HostAddresses {
         };
         let others = surveys.iter().enumerate().filter(is_part);
         let (other, _) = others.min_by_key(|(_, survey)| this.apart(survey))?;
-        Some(ClockLink { files: [other, of], clocks: None })
+        Some(ClockLink { files: [other, of], clocks: None, is_one_host: true })
     }
 }
 

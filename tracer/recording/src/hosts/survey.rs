@@ -1,6 +1,6 @@
 //! The packets of a capture, in bounded memory.
 
-use super::token::token;
+use super::token::{local_token, token};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::net::IpAddr;
 use wirelap_events::{Event, Nanos, Packet, Saturate};
@@ -59,6 +59,8 @@ pub struct Survey {
     pub(super) seen: FxHashMap<u64, Sighting>,
     /// Packets are kept whose identity ends in so many zero bits.
     pub(super) zeros: u32,
+    /// Times of packets that stay on the host, by what identifies them.
+    local: FxHashMap<u64, Nanos>,
     limit: usize,
     /// The times of the first packet and of the last.
     pub span: Option<(Nanos, Nanos)>,
@@ -68,13 +70,18 @@ impl Survey {
     /// A survey of one of so many captures.
     pub fn of(captures: usize) -> Survey {
         let limit = (2 * MAX_PACKETS).checked_div(captures.max(2)).unwrap_or(0).max(MIN_PACKETS);
-        Survey { seen: FxHashMap::default(), zeros: 0, limit, span: None }
+        let (seen, local) = (FxHashMap::default(), FxHashMap::default());
+        Survey { seen, local, zeros: 0, limit, span: None }
     }
 
     /// Takes a packet in.
     pub fn add(&mut self, event: &Event<'_>, packet: &Packet<'_>, addresses: &mut AddressNumbers) {
         let (first, last) = self.span.unwrap_or((event.at, event.at));
         self.span = Some((first.min(event.at), last.max(event.at)));
+        if let Some(token) = local_token(packet).filter(|token| self.keeps(*token)) {
+            self.local.entry(token).or_insert(event.at);
+            self.keep_limit();
+        }
         let Some(token) = token(packet).filter(|token| self.keeps(*token)) else { return };
         let [from, to] = [packet.flow.src, packet.flow.dst].map(|end| addresses.number(end.ip()));
         let (Some(from), Some(to)) = (from, to) else { return };
@@ -87,7 +94,11 @@ impl Survey {
                 first.at = first.at.min(seen.at);
             })
             .or_insert(seen);
-        while self.seen.len() > self.limit {
+        self.keep_limit();
+    }
+
+    fn keep_limit(&mut self) {
+        while self.seen.len().max(self.local.len()) > self.limit {
             self.thin(self.zeros.saturating_add(1));
         }
     }
@@ -101,6 +112,7 @@ impl Survey {
         self.zeros = self.zeros.max(zeros);
         let zeros = self.zeros;
         self.seen.retain(|token, _| token.trailing_zeros() >= zeros);
+        self.local.retain(|token, _| token.trailing_zeros() >= zeros);
     }
 
     /// The addresses that most packets have: those of the host that captured, and of a peer that it talks to alone.
@@ -119,6 +131,26 @@ impl Survey {
         let (mine, theirs) = (self.span?, other.span?);
         let gap = if mine.0 < theirs.0 { theirs.0.since(mine.1) } else { mine.0.since(theirs.1) };
         gap.filter(|_| !self.overlaps(other))
+    }
+
+    /// Share of the packets of the other one's time that the other one has, too; `None` if there are none. The other one's clock is
+    /// ahead by so many nanoseconds.
+    pub fn share_in(&self, other: &Survey, ahead: i64) -> Option<f64> {
+        let (first, last) = other.span?;
+        let [first, last] = [first, last].map(|at| Nanos(at.0.saturating_sub_signed(ahead)));
+        let zeros = self.zeros.max(other.zeros);
+        let is_of_time =
+            |token: u64, at: Nanos| token.trailing_zeros() >= zeros && first <= at && at <= last;
+        let (mut all, mut common) = (0_u32, 0_u32);
+        let mut count = |is_common: bool| {
+            all.grow(1);
+            common.grow(is_common.into());
+        };
+        let seen = self.seen.iter().filter(|(token, seen)| is_of_time(**token, seen.at));
+        seen.for_each(|(token, _)| count(other.seen.contains_key(token)));
+        let local = self.local.iter().filter(|(token, at)| is_of_time(**token, **at));
+        local.for_each(|(token, _)| count(other.local.contains_key(token)));
+        (all > 0).then(|| f64::from(common) / f64::from(all))
     }
 
     /// True if both are of the same time, by their own clocks: they share a tenth of the shorter one at least. Parts of one

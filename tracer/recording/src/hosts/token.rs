@@ -12,9 +12,22 @@ const PREFIX: usize = 64;
 /// all its numbers. Its addresses may have been translated between the captures, and the numbers do without. UDP: its
 /// addresses and its content. A packet that is repeated is noticed, as its identity is seen twice.
 pub fn token(packet: &Packet<'_>) -> Option<u64> {
+    if is_local(packet) { None } else { content(packet) }
+}
+
+/// The identity of a packet that stays on its host; only another recording of the same host can have it.
+pub fn local_token(packet: &Packet<'_>) -> Option<u64> {
+    if is_local(packet) { content(packet) } else { None }
+}
+
+fn is_local(packet: &Packet<'_>) -> bool {
+    let [src, dst] = [packet.flow.src.ip(), packet.flow.dst.ip()];
+    src == dst || src.is_loopback() || dst.is_loopback()
+}
+
+fn content(packet: &Packet<'_>) -> Option<u64> {
     let flow = packet.flow;
-    let [src, dst] = [flow.src.ip(), flow.dst.ip()];
-    if src == dst || src.is_loopback() || dst.is_loopback() || packet.kind != PacketKind::Whole {
+    if packet.kind != PacketKind::Whole {
         return None;
     }
     let mut hasher = DefaultHasher::new();

@@ -19,6 +19,8 @@ pub struct ClockLink {
     pub files: [usize; 2],
     /// The second one's clock against the first one's; `None` if both are parts of one capture, and so of one clock.
     pub clocks: Option<Clocks>,
+    /// Both are of one host.
+    pub is_one_host: bool,
 }
 
 impl ClockLink {
@@ -29,7 +31,7 @@ impl ClockLink {
 
     fn reversed(self) -> ClockLink {
         let [a, b] = self.files;
-        ClockLink { files: [b, a], clocks: self.clocks.map(Clocks::reversed) }
+        ClockLink { files: [b, a], clocks: self.clocks.map(Clocks::reversed), ..self }
     }
 }
 
@@ -107,17 +109,12 @@ fn nearest(chains: &[Option<ClockChain>], links: &[ClockLink]) -> Option<(ClockC
     let [from, to] = link.files;
     let before = chain_of(from)?;
     let mut chain = before.clone();
-    match link.clocks {
-        Some(clocks) => {
-            chain.steps.insert(0, clocks);
-            let between = before.part_of.unwrap_or(from);
-            if between != 0 {
-                chain.through.insert(0, between);
-            }
-            chain.part_of = None;
-        }
-        None => chain.part_of = Some(before.part_of.unwrap_or(from)),
+    chain.steps.splice(0..0, link.clocks);
+    let first = before.part_of.unwrap_or(from);
+    if !link.is_one_host && first != 0 {
+        chain.through.insert(0, first);
     }
+    chain.part_of = link.is_one_host.then_some(first);
     Some((chain, to))
 }
 
@@ -139,7 +136,7 @@ mod tests {
     }
 
     fn link(files: [usize; 2], offset: i64, at_most: u64) -> ClockLink {
-        ClockLink { files, clocks: Some(clocks(offset, at_most)) }
+        ClockLink { files, clocks: Some(clocks(offset, at_most)), is_one_host: false }
     }
 
     #[test]
@@ -174,7 +171,8 @@ mod tests {
 
     #[test]
     fn parts_of_a_capture_have_its_clock() {
-        let links = [link([0, 1], 500, 10), ClockLink { files: [2, 1], clocks: None }];
+        let links =
+            [link([0, 1], 500, 10), ClockLink { files: [2, 1], clocks: None, is_one_host: true }];
         let chains = tree(4, &links);
         let part = chains[2].as_ref().unwrap();
         assert_eq!((part.part_of, part.to_first(Nanos(2_000))), (Some(1), Nanos(1_500)));

@@ -2,7 +2,7 @@
 
 use super::block::{self, BYTE_ORDER_MAGIC};
 use super::{BlockBuffer, BlockFields, custom, option};
-use crate::wire::put_signed;
+use crate::wire::{put_signed, put_unsigned};
 
 /// The program that writes sections where a file has none.
 const APPLICATION: &str = concat!("wirelap ", env!("CARGO_PKG_VERSION"));
@@ -23,6 +23,8 @@ pub struct SectionHeader {
     pub host: String,
     /// From the monotonic clock to the wall clock, in nanoseconds, when recording began.
     pub wall: i64,
+    /// Number of the run of the kernel that the monotonic clock is of, which a reboot changes; 0 if it is not known.
+    pub kernel_run: u64,
 }
 
 impl SectionHeader {
@@ -44,7 +46,10 @@ impl SectionHeader {
                     host.clone_into(&mut section.host);
                 }
                 option::CUSTOM => {
-                    wall = wall.or_else(|| custom::own_value(found.value, order)?.signed());
+                    let Some(mut own) = custom::own_value(found.value, order) else { continue };
+                    if wall.is_none() {
+                        (wall, section.kernel_run) = (own.signed(), own.unsigned().unwrap_or(0));
+                    }
                 }
                 _ => {}
             }
@@ -67,6 +72,7 @@ impl SectionHeader {
         let mut clock = Vec::new();
         custom::put_prefix(&mut clock);
         put_signed(&mut clock, self.wall);
+        put_unsigned(&mut clock, self.kernel_run);
         blocks.option(option::CUSTOM, &clock);
         blocks.end_of_options();
         blocks.end();

@@ -107,6 +107,11 @@ impl<R: Read> Recording<R> {
         self.section.own().map(|section| section.wall)
     }
 
+    /// Number of the run of the kernel whose clock the events have; `None` if it is not known.
+    pub fn kernel_run(&self) -> Option<u64> {
+        self.section.own().map(|section| section.kernel_run).filter(|run| *run != 0)
+    }
+
     /// Counts of what was read so far.
     pub fn counts(&self) -> FileCounts {
         self.entries.counts()

@@ -37,6 +37,7 @@ pub fn section() -> SectionHeader {
         application: "wirelap".into(),
         host: "here".into(),
         wall: 1_700_000_000_123_456_789,
+        kernel_run: 77,
     }
 }
 

@@ -40,11 +40,22 @@ fn notes(host: &HostState, snapshot: &Snapshot) -> Vec<String> {
             counted(host.unreadable, "record")
         ));
     }
-    if let HostClock::Stepped { by, .. } = host.clock {
+    if let HostClock::Stepped(step) = host.clock {
         notes.push(format!(
-            "The clock of {name} has stepped by {}: what it observed since is not joined with that of other hosts before its clock is \
-             known again.",
-            time_ns(Some(by.unsigned_abs()))
+            "The clock of {name} has {}: what it observed since is not joined with that of other hosts before its clock is known again.",
+            step.words()
+        ));
+    }
+    if let Some(step) = host.steps.last() {
+        let count = match host.step_count {
+            1 => String::new(),
+            more => format!(" {more} times, the last time"),
+        };
+        notes.push(format!(
+            "The clock of {name} has stepped{count}, {:.1} s ago: it {}. Nothing is joined across a step, and what was observed around one \
+             is left out.",
+            (snapshot.at - step.at).as_secs_f64(),
+            step.words()
         ));
     }
     if host.clock == HostClock::Unknown && host.status == HostStatus::Connected {

@@ -1,6 +1,5 @@
 //! Limits of one clock's difference from another one's.
 
-use crate::hosts::clocks::{FASTEST, STAMPED, Sample};
 use wirelap_events::Nanos;
 
 /// A difference that is not known better than to a second is not known.
@@ -9,7 +8,8 @@ const WIDEST: i64 = 1_000_000_000;
 /// Limits of the second clock's time less that of the first, at a time of the first clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairBand {
-    at: Nanos,
+    /// That time.
+    pub at: Nanos,
     /// The least difference and the largest, in nanoseconds.
     pub limits: [i64; 2],
     /// By how much it grows each second at least and at most, in nanoseconds.
@@ -36,6 +36,23 @@ impl PairBand {
     pub fn half(&self) -> i64 {
         let [low, high] = self.limits;
         high.saturating_sub(low).saturating_add(1) / 2
+    }
+
+    /// The same within other limits of the same time, if it can be.
+    pub fn within_limits(self, [least, most]: [i64; 2]) -> Option<PairBand> {
+        let [low, high] = self.limits;
+        let limits = [low.max(least), high.min(most)];
+        (limits[0] <= limits[1]).then_some(PairBand { limits, ..self })
+    }
+
+    /// The same with limits that are at least so far from each other.
+    #[must_use]
+    pub fn no_narrower(self, width: i64) -> PairBand {
+        let [low, high] = self.limits;
+        let more = width.saturating_sub(high.saturating_sub(low)).max(0);
+        let below = more / 2;
+        let above = more.saturating_sub(below);
+        PairBand { limits: [low.saturating_sub(below), high.saturating_add(above)], ..self }
     }
 
     /// False if it says next to nothing.
@@ -69,34 +86,10 @@ impl PairBand {
         }
     }
 
-    /// The limits for a clock whose rate has changed.
-    #[must_use]
-    pub fn loosened(self) -> PairBand {
-        let drift = self.mean_drift();
-        PairBand { drift: [drift - FASTEST, drift + FASTEST], within: i64::MAX, ..self }
-    }
-
     /// The middle of the drift's limits.
     pub fn mean_drift(&self) -> f64 {
         let [slow, fast] = self.drift;
         f64::midpoint(slow, fast)
-    }
-
-    /// By how much the second clock must have been set forward for a sample, `None` if no more than a change of its rate need be
-    /// behind it.
-    pub fn contradiction(&self, sample: &Sample) -> Option<i64> {
-        let seconds = seconds(self.at, sample.at);
-        let moved = self.mean_drift() * seconds;
-        let [low, high] = self.limits.map(|limit| limit.saturating_add(whole(moved)));
-        let slack = whole(FASTEST * seconds.abs() + STAMPED);
-        // The fastest packets there are at the upper limit, those back at the lower one.
-        if sample.from_first {
-            let by = sample.later.saturating_sub(high);
-            (sample.later < low.saturating_sub(slack)).then_some(by)
-        } else {
-            let by = sample.later.saturating_sub(low);
-            (sample.later > high.saturating_add(slack)).then_some(by)
-        }
     }
 }
 

@@ -11,8 +11,6 @@ pub struct Bucket {
     pub there: Option<Sample>,
     /// From the second: the largest.
     pub back: Option<Sample>,
-    /// Shortest round trip of samples that are near to each other, in nanoseconds.
-    pub round_trip: Option<f64>,
 }
 
 impl Bucket {
@@ -24,11 +22,6 @@ impl Bucket {
         let later = there.later.saturating_sub(back.later) as f64;
         let round_trip = later + f64::midpoint(slow, fast) * apart;
         ((fast - slow) * apart.abs() < round_trip / 8.0).then_some(round_trip)
-    }
-
-    /// Takes in a round trip.
-    pub fn shorten(&mut self, round_trip: f64) {
-        self.round_trip = Some(self.round_trip.map_or(round_trip, |known| known.min(round_trip)));
     }
 }
 

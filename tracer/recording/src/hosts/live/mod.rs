@@ -14,7 +14,9 @@
 //! | `pair` | two hosts' samples of the last minutes, and the band that they leave |
 //! | `buckets` | the samples of each part of those minutes that say the most |
 //! | `band` | limits of one clock's difference from another one's |
+//! | `tangents` | the packets that limit two clocks' difference, however they are steered |
 //! | `against` | samples that contradict those before: a step |
+//! | `steady` | whether a host's clock is steered |
 //! | `pairs` | all pairs of hosts |
 //! | `stated` | statements of kernels about their clocks |
 //! | `reach` | the best way from the reference to each host |
@@ -22,9 +24,10 @@
 //! | `estimate` | all clocks |
 //! | `state` | facts about one host's clock |
 //!
-//! The limits hold as long as no rate changes by more than 0.1 ppm a second. A step that is shorter than the round trip between two
-//! hosts does not show, and a clock that is steered harder shows when that has made half a round trip. Nothing reads a clock, and nothing is allocated for
-//! a packet but for the first one between two hosts.
+//! The limits hold if a rate changes at once by as much as `adjtime` slews a clock: 500 ppm. They are nearer where hosts tell how their
+//! clocks run against their oscillators, by which it is known when a clock is steered. A step that is shorter than the round trip between
+//! two hosts does not show. Nothing reads a clock, and nothing is allocated for a packet but for the first one between two
+//! hosts.
 
 mod against;
 mod band;
@@ -38,27 +41,44 @@ mod reach;
 mod sightings;
 mod state;
 mod stated;
+mod steady;
+mod tangents;
 
 pub use state::{ClockSource, HostClockState};
 
 use super::clocks::Clocks;
 use super::token::token;
-use against::Step;
+use against::{FirstAgainst, PairStep};
 use choice::PacketChoice;
 use estimate::Estimate;
+use pair::PairClocks;
 use pairs::Pairs;
 use sightings::{Passage, SightingTable};
 use stated::Statements;
-use wirelap_events::{Nanos, Packet, Saturate};
+use std::collections::VecDeque;
+use steady::Steadiness;
+use wirelap_events::{ClockStep, Nanos, Packet, Saturate};
 
 /// The most hosts. Of others nothing is known.
 const MAX_HOSTS: usize = 64;
 
 /// The time between two refreshes if it is not known.
-const REFRESH: Nanos = Nanos::from_millis(1_000);
+const REFRESH: Nanos = Nanos::from_millis(250);
+
+/// Packets wait for so many seconds, and are chosen anew in each.
+const SECOND: Nanos = Nanos::from_millis(1_000);
 
 /// The longest time between two refreshes for which the limits hold.
 const MAX_REFRESH: Nanos = Nanos::from_millis(10_000);
+
+/// The size of a step is known well enough if what it may be is so many times narrower than it is.
+const EXACT: u64 = 64;
+
+/// Time after which a step is told that is known less exactly.
+const STEP_WAIT: Nanos = Nanos::from_millis(1_000);
+
+/// The most steps that wait to be taken.
+const MAX_STEPS: usize = 64;
 
 /// Clocks of several hosts against that of host 0, from what passes between them while it happens.
 #[derive(Debug)]
@@ -67,20 +87,37 @@ pub struct LiveClocks {
     sightings: SightingTable,
     pairs: Pairs,
     stated: Statements,
+    steady: Vec<Steadiness>,
     estimate: Estimate,
-    /// By host: the step since which nothing is known of its clock.
+    /// By host: the step since which its clock is not known yet.
     steps: Vec<Option<HostStep>>,
+    /// By host: the first time of its present clock.
+    begins: Vec<Nanos>,
+    /// By host: the time of its own clock up to which no step is hidden, and how long ago the one before was.
+    checked: Vec<Option<Nanos>>,
+    ages: Vec<Nanos>,
+    /// Steps that were not taken yet.
+    told: VecDeque<(usize, ClockStep)>,
     /// The last refresh, by the reference clock, and the time since the one before.
     now: Nanos,
     elapsed: Nanos,
     refreshes: u64,
+    /// The last refresh at which a second was over.
+    ticked: Nanos,
 }
 
-/// A step of a host's clock.
+/// A step of a host's clock, which is found out from a pair of hosts.
 #[derive(Clone, Copy, Debug)]
 struct HostStep {
+    pair: [usize; 2],
+    /// Index of the host in the pair.
+    side: usize,
+    /// Time of the first packet that shows it, by the reference clock.
     at: Nanos,
-    by: i64,
+    /// The same by the host's own clock.
+    own: Nanos,
+    /// Time of the refresh that noticed it.
+    noticed: Nanos,
 }
 
 impl LiveClocks {
@@ -94,11 +131,17 @@ impl LiveClocks {
             sightings,
             pairs: Pairs::new(hosts),
             stated: Statements::new(hosts),
+            steady: vec![Steadiness::default(); hosts],
             estimate: Estimate::nothing(hosts),
             steps: vec![None; hosts],
+            begins: vec![Nanos(0); hosts],
+            checked: vec![None; hosts],
+            ages: vec![Nanos(0); hosts],
+            told: VecDeque::new(),
             now: Nanos(0),
             elapsed: REFRESH,
             refreshes: 0,
+            ticked: Nanos(0),
         }
     }
 
@@ -125,6 +168,13 @@ impl LiveClocks {
         }
     }
 
+    /// A host's oscillator (`CLOCK_MONOTONIC_RAW`) is ahead of its clock by so many nanoseconds, at a time of the clock.
+    pub fn oscillator(&mut self, host: usize, at: Nanos, ahead: i64) {
+        if let Some(steady) = self.steady.get_mut(host) {
+            steady.add(at, ahead);
+        }
+    }
+
     /// A host's kernel says at a time of its monotonic clock: by how much its wall clock is ahead of that, in nanoseconds, and
     /// the largest error of the wall clock (`adjtimex`'s `maxerror`), `None` if it is not synchronized.
     pub fn stated(&mut self, host: usize, _at: Nanos, wall: i64, max_error: Option<Nanos>) {
@@ -136,27 +186,57 @@ impl LiveClocks {
         self.sightings.begin_anew(host);
         self.pairs.forget(host);
         self.stated.forget(host);
+        if let Some(steady) = self.steady.get_mut(host) {
+            *steady = Steadiness::default();
+        }
         if let Some(clock) = self.estimate.clocks.get_mut(host) {
             *clock = None;
         }
         if let Some(step) = self.steps.get_mut(host) {
             *step = None;
         }
+        if let Some(begins) = self.begins.get_mut(host) {
+            *begins = Nanos(0);
+        }
     }
 
-    /// Estimates all clocks again from the last minutes. `now` is by the reference clock. Called about once a second.
+    /// Estimates all clocks again from the last minutes. `now` is by the reference clock. Called several times a second.
     pub fn refresh(&mut self, now: Nanos) {
         let before = std::mem::replace(&mut self.now, now);
         let is_first = self.refreshes == 0;
         self.elapsed = if is_first { REFRESH } else { (now - before).clamp(REFRESH, MAX_REFRESH) };
         self.refreshes.grow(1);
-        self.sightings.tick(|passage| self.pairs.add(passage, false));
-        let budget = self.sightings.budget();
-        self.choices.iter_mut().for_each(|choice| choice.renew(budget));
+        if is_first || now - self.ticked >= SECOND {
+            self.ticked = now;
+            self.sightings.tick(|passage| self.pairs.add(passage, false));
+            let budget = self.sightings.budget();
+            self.choices.iter_mut().for_each(|choice| choice.renew(budget));
+        }
         self.find_steps();
+        for ([a, b], pair) in self.pairs.iter_mut() {
+            let since = |host: usize| self.steady.get(host).and_then(Steadiness::since);
+            pair.are_steady_since([since(a), since(b)]);
+        }
         self.estimate = Estimate::of(&mut self.pairs, &self.stated, now, self.refreshes);
-        for (step, clock) in self.steps.iter_mut().zip(&self.estimate.clocks) {
-            *step = step.filter(|_| clock.is_none());
+        for host in 1..self.steps.len() {
+            self.settle_step(host);
+            self.check_up_to(host);
+        }
+    }
+
+    /// Lets a clock be known again whose step is known as exactly as it will be.
+    fn settle_step(&mut self, host: usize) {
+        let Some(step) = self.steps.get(host).copied().flatten() else { return };
+        if !self.estimate.clocks.get(host).is_some_and(Option::is_some) {
+            return;
+        }
+        let [least, most] = self.size_of(&step);
+        let width = most.saturating_sub(least).unsigned_abs();
+        let is_exact = width <= least.midpoint(most).unsigned_abs() / EXACT;
+        if is_exact || self.now > step.noticed + STEP_WAIT {
+            self.tell_step(host);
+        } else if let Some(clock) = self.estimate.clocks.get_mut(host) {
+            *clock = None;
         }
     }
 
@@ -183,8 +263,55 @@ impl LiveClocks {
         Some(clocks.to_first(at))
     }
 
-    /// Knowledge about a host's clock, as of the last refresh. A step is told until the clock is known again, at one refresh at
-    /// least.
+    /// Steps of hosts' clocks whose sizes are known as exactly as they will be, each once.
+    pub fn steps(&mut self) -> impl Iterator<Item = (usize, ClockStep)> {
+        std::mem::take(&mut self.told).into_iter()
+    }
+
+    /// The first time of a host's own clock that is of the clock as it is since its last step. What it saw before is not placed any
+    /// more.
+    pub fn begins(&self, host: usize) -> Nanos {
+        self.begins.get(host).copied().unwrap_or_default()
+    }
+
+    /// The time of a host's own clock, as of the last refresh, up to which packets or questions of both directions agree with what is
+    /// known of it: no step is hidden before, and it is known whether it was steered. `None` if there are none, and for the reference.
+    pub fn checked(&self, host: usize) -> Option<Nanos> {
+        self.checked.get(host).copied().flatten()
+    }
+
+    /// Finds the time of a host's clock up to which it is checked.
+    fn check_up_to(&mut self, host: usize) {
+        let limited = self.pairs_of(host).filter(|(_, pair)| pair.is_limited());
+        // Since a step, nothing is checked yet.
+        let agreed =
+            limited.map(|(side, pair)| pair.checked(side).unwrap_or(self.begins(host))).max();
+        let steady = self.steady.get(host).and_then(Steadiness::until);
+        let checked = agreed.map(|agreed| steady.map_or(agreed, |until| agreed.min(until)));
+        let Some(known) = self.checked.get_mut(host) else { return };
+        let before = std::mem::replace(known, checked);
+        let before = before.and_then(|before| self.to_reference(host, before));
+        if let Some(age) = self.ages.get_mut(host) {
+            *age = before.map_or(self.elapsed, |before| self.now - before).min(MAX_REFRESH);
+        }
+    }
+
+    /// True if no packets of both directions have passed between a host and another one since some refreshes: questions are all that
+    /// tells of its clock.
+    pub fn is_quiet(&self, host: usize) -> bool {
+        self.pairs_of(host).all(|(_, pair)| pair.is_quiet())
+    }
+
+    /// The pairs of a host, and on which side of each it is.
+    fn pairs_of(&self, host: usize) -> impl Iterator<Item = (usize, &PairClocks)> {
+        let others = (0..self.choices.len()).filter(move |&other| other != host);
+        others.filter_map(move |other| {
+            let pair = self.pairs.get([host.min(other), host.max(other)])?;
+            Some((usize::from(host > other), pair))
+        })
+    }
+
+    /// Knowledge about a host's clock, as of the last refresh. A step is told until the clock is known again.
     pub fn state(&self, host: usize) -> HostClockState {
         if host == 0 {
             return HostClockState::Known {
@@ -209,10 +336,9 @@ impl LiveClocks {
                 from: clock.from,
             };
         }
-        let step = self.steps.get(host).copied().flatten();
-        step.map_or(HostClockState::Unknown, |HostStep { at, by }| HostClockState::Stepped {
-            at,
-            by,
+        let step = self.steps.get(host).and_then(Option::as_ref);
+        step.map_or(HostClockState::Unknown, |step| {
+            HostClockState::Stepped(ClockStep { at: step.at, by: self.size_of(step) })
         })
     }
 
@@ -227,7 +353,8 @@ impl LiveClocks {
         if !(is_known(a) && is_known(b)) {
             return None;
         }
-        self.estimate.error(a, b, self.elapsed)
+        let age = |host: usize| self.ages.get(host).copied().unwrap_or_default();
+        self.estimate.error(a, b, self.elapsed.max(age(a)).max(age(b)))
     }
 
     /// Pairs of hosts whose kernels' statements contradict what passes between them: the statements of one of both are wrong,
@@ -240,43 +367,73 @@ impl LiveClocks {
     /// from others do not agree with those before either; both if that is not known and no other pair's step explains it.
     fn find_steps(&mut self) {
         let pairs = self.pairs.iter_mut();
-        let steps = pairs.filter_map(|(hosts, pair)| Some((hosts, pair.against.step()?)));
-        let steps: Vec<([usize; 2], Step)> = steps.collect();
-        let mut stepped: Vec<(usize, HostStep)> = Vec::new();
+        let steps = pairs.filter_map(|(hosts, pair)| Some((hosts, pair.take_step()?)));
+        let steps: Vec<([usize; 2], PairStep)> = steps.collect();
+        let mut stepped: Vec<([usize; 2], usize, PairStep)> = Vec::new();
         let mut open = Vec::new();
         for (hosts, step) in steps {
-            let both = [self.step_of(hosts, 0, &step), self.step_of(hosts, 1, &step)];
-            match hosts.map(|host| host == 0 || self.is_steady(hosts, host, &step)) {
-                [true, false] => stepped.push(both[1]),
-                [false, true] => stepped.push(both[0]),
-                _ => open.push(both),
+            match hosts.map(|host| host == 0 || self.is_steady(hosts, host, &step.first)) {
+                [true, false] => stepped.push((hosts, 1, step)),
+                [false, true] => stepped.push((hosts, 0, step)),
+                _ => open.push((hosts, step)),
             }
         }
-        for both in open {
+        open.retain(|(hosts, _)| hosts[0] == 0 || self.pairs.is_left_open(*hosts));
+        for (hosts, step) in open {
             let is_explained =
-                |(host, _): &(usize, HostStep)| both.iter().any(|one| one.0 == *host);
+                |(pair, side, _): &([usize; 2], usize, PairStep)| hosts.contains(&pair[*side]);
             if !stepped.iter().any(is_explained) {
-                stepped.extend(both.into_iter().filter(|(host, _)| *host != 0));
+                let sides = [0, 1].into_iter().filter(|&side| hosts[side] != 0);
+                stepped.extend(sides.map(|side| (hosts, side, step)));
             }
         }
-        for (host, step) in stepped {
-            self.forget(host);
-            if let Some(last) = self.steps.get_mut(host) {
-                *last = Some(step);
+        let rates = |hosts: &[usize; 2]| self.pairs.get(*hosts).map(PairClocks::rates);
+        let rates: Vec<Option<[f64; 2]>> = stepped.iter().map(|(hosts, ..)| rates(hosts)).collect();
+        let noticed: Vec<(usize, HostStep)> =
+            stepped.iter().map(|(hosts, side, step)| self.step_of(*hosts, *side, step)).collect();
+        for (host, _) in &noticed {
+            self.tell_step(*host);
+            self.forget(*host);
+        }
+        for ((hosts, _, step), rates) in stepped.into_iter().zip(rates) {
+            if let Some(rates) = rates {
+                self.pairs.begin_after(hosts, step, rates);
             }
+        }
+        for (host, step) in noticed {
+            if let (Some(last), Some(begins)) =
+                (self.steps.get_mut(host), self.begins.get_mut(host))
+            {
+                (*last, *begins) = (Some(step), step.own);
+            }
+        }
+    }
+
+    /// Has a step taken, as exactly as it is known.
+    fn tell_step(&mut self, host: usize) {
+        let Some(step) = self.steps.get_mut(host).and_then(Option::take) else { return };
+        if self.told.len() < MAX_STEPS {
+            self.told.push_back((host, ClockStep { at: step.at, by: self.size_of(&step) }));
         }
     }
 
     /// A pair's step as one of the host on a side of it.
-    fn step_of(&self, hosts: [usize; 2], side: usize, step: &Step) -> (usize, HostStep) {
+    fn step_of(&self, pair: [usize; 2], side: usize, step: &PairStep) -> (usize, HostStep) {
         let other = 1_usize.saturating_sub(side);
-        let at = self.to_reference(hosts[other], step.times[other]).unwrap_or(self.now);
-        let by = if side == 0 { step.by.saturating_neg() } else { step.by };
-        (hosts[side], HostStep { at, by })
+        let times = step.first.times;
+        let at = self.to_reference(pair[other], times[other]).unwrap_or(self.now);
+        (pair[side], HostStep { pair, side, at, own: times[side], noticed: self.now })
+    }
+
+    /// Nanoseconds by which a host's clock was set forward, at least and at most.
+    fn size_of(&self, step: &HostStep) -> [i64; 2] {
+        let pair = self.pairs.get(step.pair).and_then(|pair| pair.step);
+        let [least, most] = pair.map_or([i64::MIN, i64::MAX], |pair| pair.by());
+        if step.side == 0 { [most.saturating_neg(), least.saturating_neg()] } else { [least, most] }
     }
 
     /// True if packets between a host and one that is not of this pair, both ways, agree with those before the step.
-    fn is_steady(&self, hosts: [usize; 2], host: usize, step: &Step) -> bool {
+    fn is_steady(&self, hosts: [usize; 2], host: usize, step: &FirstAgainst) -> bool {
         let at = step.times[usize::from(host == hosts[1])];
         let others = (0..self.choices.len()).filter(|other| !hosts.contains(other));
         let mut pairs = others.filter_map(|other| {

@@ -1,5 +1,6 @@
 //! The pairs of hosts between which something has passed.
 
+use super::against::PairStep;
 use super::band::PairBand;
 use super::pair::PairClocks;
 use super::sightings::Passage;
@@ -54,6 +55,19 @@ impl Pairs {
     pub fn forget(&mut self, host: usize) {
         let of_host = self.iter_mut().filter(|(hosts, _)| hosts.contains(&host));
         of_host.for_each(|(_, pair)| pair.forget());
+    }
+
+    /// Whose clock a pair's step is of is not known. Returns true if other pairs have had time to show it.
+    pub fn is_left_open(&mut self, hosts: [usize; 2]) -> bool {
+        let pair = self.pairs.get_mut(index(hosts)).and_then(Option::as_deref_mut);
+        pair.is_some_and(|pair| pair.against.is_left_open())
+    }
+
+    /// Lets a pair begin anew with what is known since a step.
+    pub fn begin_after(&mut self, hosts: [usize; 2], step: PairStep, rates: [f64; 2]) {
+        if let Some(Some(pair)) = self.pairs.get_mut(index(hosts)) {
+            pair.begin_after(step, rates);
+        }
     }
 
     /// The clock of `to` against that of `from`, at a time of `from`.

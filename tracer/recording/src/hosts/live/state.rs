@@ -1,6 +1,6 @@
 //! Facts about one host's clock.
 
-use wirelap_events::Nanos;
+use wirelap_events::{ClockStep, Nanos};
 
 /// Kind of evidence that a clock's difference is from, and the number of samples of it. Of a path over several hosts, that of
 /// its weakest part.
@@ -60,11 +60,6 @@ pub enum HostClockState {
         /// The evidence.
         from: ClockSource,
     },
-    /// The clock was set, and nothing is known of it since.
-    Stepped {
-        /// Time of the first packet that shows it, by the reference clock.
-        at: Nanos,
-        /// By how much it was set forward, in nanoseconds.
-        by: i64,
-    },
+    /// The clock was set, and it is not known yet how it is since.
+    Stepped(ClockStep),
 }

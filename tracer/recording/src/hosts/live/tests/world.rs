@@ -19,8 +19,10 @@ pub struct Host {
     pub wander: Option<(f64, f64)>,
     /// Seconds between which it is steered, by so many nanoseconds a second.
     pub steered: Option<([f64; 2], f64)>,
-    /// A second at which it is set, and by how many nanoseconds.
-    pub step: Option<(f64, i64)>,
+    /// Seconds at which it is set, and by how many nanoseconds.
+    pub steps: Vec<(f64, i64)>,
+    /// Its rate changes at random, by so many nanoseconds a second within a second.
+    pub walk: f64,
     /// Seconds.
     pub lag: f64,
 }
@@ -30,17 +32,35 @@ impl Host {
         Host { base, drift, ..Host::default() }
     }
 
+    /// Time of its oscillator, which nobody steers.
+    pub fn oscillator(&self, t: f64) -> i64 {
+        let own = Host { steered: None, walk: 0.0, ..self.clone() };
+        own.time(t).0.cast_signed()
+    }
+
     /// Its time so many seconds after the beginning.
     pub fn time(&self, t: f64) -> Nanos {
-        let set = self.step.filter(|(at, _)| t >= *at).map_or(0, |(_, by)| by);
+        let set: i64 = self.steps.iter().filter(|(at, _)| t >= *at).map(|(_, by)| by).sum();
         let wander = self.wander.map_or(0.0, |(by, period)| {
             let turn = std::f64::consts::TAU / period;
             by / turn * (1.0 - (turn * t).cos())
         });
         let steered = self.steered.map_or(0.0, |([from, to], by)| (t.clamp(from, to) - from) * by);
-        let run = whole(t * 1e9 + self.drift * t + wander + steered);
+        let walk = self.walk * walked(t);
+        let run = whole(t * 1e9 + self.drift * t + wander + steered + walk);
         Nanos((self.base + run + set).cast_unsigned())
     }
+}
+
+/// The integral of a rate that changes each half second by a number between −1/2 and 1/2.
+fn walked(t: f64) -> f64 {
+    let (mut random, mut rate, mut sum, mut left) = (Random::new(11), 0.0, 0.0, t);
+    while left > 0.0 {
+        rate += share(&mut random) - 0.5;
+        sum += rate * left.min(0.5);
+        left -= 0.5;
+    }
+    sum
 }
 
 /// Two hosts that send packets to each other, by way of a router or not.
@@ -105,7 +125,12 @@ pub struct World {
     pub again: usize,
     pub untold: usize,
     pub seed: u64,
+    /// Hosts tell how their clocks run against their oscillators.
+    pub told: bool,
 }
+
+/// Refreshes in a second.
+pub const REFRESHES: u32 = 4;
 
 /// Whole nanoseconds.
 #[allow(clippy::cast_possible_truncation)] // Below 2^53 here.
@@ -124,8 +149,18 @@ fn wait(random: &mut Random, mean: f64) -> f64 {
 
 impl World {
     pub fn new(hosts: Vec<Host>, links: Vec<Link>, seconds: u32) -> World {
-        let pings = Vec::new();
-        World { hosts, links, seconds, pings, lost: 50, doubled: 50, again: 0, untold: 0, seed: 1 }
+        World {
+            hosts,
+            links,
+            seconds,
+            pings: Vec::new(),
+            lost: 50,
+            doubled: 50,
+            again: 0,
+            untold: 0,
+            seed: 1,
+            told: true,
+        }
     }
 
     /// All sightings in the order in which they are told.
@@ -239,26 +274,36 @@ impl World {
     }
 
     /// Lets everything happen. After each refresh, `check` gets its second and the clocks.
-    pub fn run(&self, mut check: impl FnMut(&World, f64, &LiveClocks)) -> LiveClocks {
+    pub fn run(&self, mut check: impl FnMut(&World, f64, &mut LiveClocks)) -> LiveClocks {
         let mut random = Random::new(self.seed);
         let seen = self.sightings(&mut random);
         let mut seen = seen.iter().peekable();
         let mut clocks = LiveClocks::new(self.hosts.len());
-        for second in 1..=self.seconds {
-            let second = f64::from(second);
+        for refresh in 1..=(self.seconds * REFRESHES) {
+            let second = f64::from(refresh) / f64::from(REFRESHES);
             while let Some(one) = seen.next_if(|one| one.told <= second) {
                 let payload = one.number.to_le_bytes();
                 clocks.packet(one.host, one.at, &self.packet(one, &payload));
             }
+            for (host, clock) in self.hosts.iter().enumerate().filter(|_| self.told) {
+                let told = second - clock.lag - share(&mut random) / 100.0;
+                let noise = whole(100.0 * (share(&mut random) - 0.5));
+                let at = clock.time(told.max(0.0));
+                clocks.oscillator(
+                    host,
+                    at,
+                    clock.oscillator(told.max(0.0)) - at.0.cast_signed() + noise,
+                );
+            }
             for &(host, way) in &self.pings {
-                let sent = second - 0.5;
+                let sent = second - 0.5 / f64::from(REFRESHES);
                 let there = sent + (way + wait(&mut random, way)) / 1e9;
                 let back = there + (way + wait(&mut random, way)) / 1e9;
                 let [zero, host_clock] = [&self.hosts[0], &self.hosts[host]];
                 clocks.ping(host, zero.time(sent), host_clock.time(there), zero.time(back));
             }
             clocks.refresh(self.hosts[0].time(second));
-            check(self, second, &clocks);
+            check(self, second, &mut clocks);
         }
         clocks
     }
@@ -270,7 +315,7 @@ impl World {
     }
 
     /// Fails if a clock is not where it is said to be.
-    pub fn check(&self, t: f64, clocks: &LiveClocks) {
+    pub fn check(&self, t: f64, clocks: &mut LiveClocks) {
         for host in 0..self.hosts.len() {
             if let HostClockState::Known { offset_ns, at_most, within, .. } = clocks.state(host) {
                 let error = (offset_ns - self.offset(host, t)).unsigned_abs();
@@ -278,10 +323,12 @@ impl World {
                 assert!(within <= at_most);
             }
         }
-        for ago in [0.0, 0.5, 1.0, -0.9] {
+        for ago in [0.0, 0.13, 0.25, -0.24] {
             let at = t - ago;
-            let same =
-                self.hosts.iter().all(|h| h.step.is_none_or(|(when, _)| (when < at) == (when < t)));
+            let same = self
+                .hosts
+                .iter()
+                .all(|h| h.steps.iter().all(|(when, _)| (*when < at) == (*when < t)));
             if at < 0.0 || !same {
                 continue;
             }
