@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build announce-build announce-live announce-test wirelap build build-tests build-live live test test-quick unit timings dist try-dist truth implementations faults false-alarms soak bench cost footprint fuzz fmt lint deny setup-kernels kernels hosts wiresharks screenshot dissectors
+.PHONY: help setup setup-build announce-build announce-live announce-test wirelap fleet build build-tests build-live live test test-quick unit timings dist try-dist truth implementations faults false-alarms soak bench cost footprint fuzz fmt lint deny setup-kernels kernels hosts wiresharks screenshot dissectors
 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap
 export PATH := $(CACHE)/tools/bin:$(HOME)/.cargo/bin:$(PATH)
@@ -45,7 +45,7 @@ SUITES ?= bookworm trixie
 
 # Every cargo call takes the same packages and features: with others, features of shared libraries
 # differ and half the tree is compiled again.
-WORKSPACE := --workspace --features wirelap-capture/privileged,wirelap/privileged,wirelap/parquet,wirelap/native-histograms,wirelap-protocols/e2e
+WORKSPACE := --workspace --features wirelap-capture/privileged,wirelap/privileged,wirelap/parquet,wirelap/native-histograms,wirelap-fleet/privileged,wirelap-protocols/e2e
 # The features of `wirelap-workload` for the middlewares of LIVE. `make live` takes them unless everything is asked for, or is built already.
 comma := ,
 NAMES := $(subst $(comma), ,$(LIVE))
@@ -59,7 +59,7 @@ TRIPLE = $(shell echo $(HOST_TRIPLE) | tr a-z- A-Z_)
 TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 NEXTEST = CARGO_TARGET_$(TRIPLE)_RUNNER="$(CURDIR)/.ci/test-runner" cargo nextest run $(WORKSPACE) --lib --bins --tests --test-threads $(TEST_THREADS)
 # Folders whose files import each other in no circle.
-UNCIRCULAR := $(foreach crate,events recording process tls capture protocols limits containers figures flow why correlate report compare history page parquet metrics hosts session replay experiment cli,tracer/$(crate)/src) tui/src \
+UNCIRCULAR := $(foreach crate,events recording process tls capture protocols limits containers figures flow why correlate report compare history page parquet metrics hosts fleet session replay experiment cli,tracer/$(crate)/src) tui/src \
 	tracer/support/src tracer/support/pipeline/src $(wildcard workloads/src workloads/*/src)
 # Modules that a macro declares, which `cargo fmt` does not find by itself.
 VERDICTS := $(wildcard $(addprefix tracer/,$(addsuffix .rs,why/src/verdicts/* why/src/verdicts/*/mod report/src/words/verdicts/*)))
@@ -79,6 +79,10 @@ wirelap: ## compile wirelap alone, in three minutes: doctor, live, record, analy
 	@test -e "$(CARGO_TARGET_DIR)/debug/wirelap" || echo "The first build takes about three minutes on two cores."
 	cargo build --package wirelap
 	@echo "Built $(CARGO_TARGET_DIR)/debug/wirelap. Next: $(SUDO) $(CARGO_TARGET_DIR)/debug/wirelap live"
+
+fleet: ## compile wirelap and wirelap-fleet, for fleets over Zenoh
+	@.ci/setup wirelap
+	cargo build --package wirelap --package wirelap-fleet
 
 announce-build:
 	@test -e "$(EVERYTHING)" || echo "The first build compiles the libraries of all middlewares: up to a quarter" \

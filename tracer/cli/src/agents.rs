@@ -3,6 +3,7 @@
 use crate::common::{DetailArg, FilterArgs, TracerArgs};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wirelap_hosts::merged::MAX_HOSTS;
 use wirelap_hosts::{HostTarget, MergedHosts, PushedProgram};
@@ -28,22 +29,53 @@ pub struct HostArgs {
     #[arg(long, requires = "hosts")]
     pub push: bool,
 
-    /// Observe only the hosts of --host and --via, and not this one
+    /// Observe all hosts of a fleet, too, whose agents (`wirelap-fleet agent`) wait at this Zenoh router: tcp/HUB:7447, tls/HUB:7447.
+    /// Hosts that come later join. The agents' own options say what they observe
+    #[arg(long, value_name = "LOCATOR")]
+    pub from: Option<String>,
+
+    /// The fleet's name
+    #[arg(long, value_name = "NAME", default_value = "default", requires = "from")]
+    pub fleet: String,
+
+    /// Zenoh's configuration for --from (JSON5): certificates, name and password
+    #[arg(long, value_name = "FILE", requires = "from")]
+    pub zenoh_config: Option<PathBuf>,
+
+    /// Observe only other hosts (--host, --via, --from), and not this one
     #[arg(long)]
     pub not_here: bool,
 }
 
+/// Name of the program that speaks Zenoh, so that this one does not link it.
+const FLEET_PROGRAM: &str = "wirelap-fleet";
+
 impl HostArgs {
     /// True if other hosts are observed.
     pub fn are_given(&self) -> bool {
-        !(self.hosts.is_empty() && self.via.is_empty())
+        !(self.hosts.is_empty() && self.via.is_empty() && self.from.is_none())
+    }
+
+    /// The fleet, if there is one.
+    fn fleet(&self) -> Option<HostTarget> {
+        let beside = Path::new("/proc/self/exe").canonicalize();
+        let beside = beside.ok().map(|own| own.with_file_name(FLEET_PROGRAM));
+        let program = beside.filter(|program| program.is_file());
+        let program = program.map_or(FLEET_PROGRAM.into(), PathBuf::into_os_string);
+        let mut command =
+            vec![program, "collect".into(), "--from".into(), self.from.as_ref()?.into()];
+        command.extend(["--fleet".into(), self.fleet.clone().into()]);
+        let config = self.zenoh_config.as_ref();
+        command.extend(config.into_iter().flat_map(|file| ["--zenoh-config".into(), file.into()]));
+        Some(HostTarget::Fleet { name: self.fleet.clone(), command })
     }
 
     /// All hosts: first this one, if it can be observed.
     fn targets(&self) -> Vec<HostTarget> {
         let here = !self.not_here && rights::missing_to_attach().is_empty();
         let here = here.then_some(HostTarget::Here);
-        here.into_iter().chain(self.hosts.iter().chain(&self.via).cloned()).collect()
+        let others = self.hosts.iter().chain(&self.via).cloned();
+        here.into_iter().chain(others).chain(self.fleet()).collect()
     }
 
     /// Checks the options, and names the commands that run agents. Call it before rights are given up.
@@ -60,17 +92,22 @@ impl HostArgs {
         let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
         if !filter.pids.is_empty() || filter.cgroup.is_some() {
             return usage(
-                "--pid and --cgroup name what is on one host: they cannot be used with --host and --via",
+                "--pid and --cgroup name what is on one host: they cannot be used with --host, --via and --from",
             );
         }
         if filter.tls {
             return usage(
-                "--tls reads text that must not leave its host: it cannot be used with --host and --via",
+                "--tls reads text that must not leave its host: it cannot be used with --host, --via and --from",
             );
         }
         if detail == DetailArg::Ends {
             return usage(
                 "--detail ends takes bytes from the memory of programs, which agents do not send: use --detail path",
+            );
+        }
+        if self.from.is_some() && !filter.ports.is_empty() {
+            return usage(
+                "the agents of a fleet have options of their own: give --ports to `wirelap-fleet agent`, behind `--`",
             );
         }
         let targets = self.targets();

@@ -156,7 +156,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     if let Some(keep) = args.flight.keep {
         if args.agents.are_given() {
             return Err(Failure::Usage(
-                "--keep keeps what this host observes: it cannot be used with --host and --via"
+                "--keep keeps what this host observes: it cannot be used with --host, --via and --from"
                     .into(),
             ));
         }
@@ -259,7 +259,7 @@ fn agents(args: &RecordArgs, steward: Option<&Arc<Steward>>) -> Result<Option<Ag
     ];
     if let Some((_, why)) = refused.into_iter().find(|(is_given, _)| *is_given) {
         return Err(Failure::Usage(format!(
-            "{why} alone: it cannot be used with --host and --via"
+            "{why} alone: it cannot be used with --host, --via and --from"
         )));
     }
     let agents = &args.agents;

@@ -277,7 +277,8 @@ impl Host {
         std::mem::take(&mut self.left_out)
     }
 
-    fn leave_out(&mut self, events: usize) {
+    /// Counts events that were left out.
+    pub fn leave_out(&mut self, events: usize) {
         self.left_out = self.left_out.saturating_add(events as u64);
         self.state.late = self.state.late.saturating_add(events as u64);
     }

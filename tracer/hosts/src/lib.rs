@@ -15,6 +15,7 @@
 //! | [`target`] | [`HostTarget`]: how a host is reached |
 //! | [`stream`] | what an agent writes to its stdout, and reads from its stdin |
 //! | `connection` | the thread of a host: starts its agent, reads what it sends, starts it again |
+//! | `fleet` | a fleet of hosts as a whole |
 //! | `host` | what is known of a host, and its events that wait for those of others |
 //! | [`merged`] | [`MergedHosts`]: the events of all hosts in the order of this host's clock |
 
@@ -23,10 +24,12 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod connection;
+mod fleet;
 mod host;
 pub mod merged;
 pub mod stream;
 pub mod target;
 
+pub use connection::{Ending, last_line};
 pub use merged::MergedHosts;
 pub use target::{HostTarget, PushedProgram};

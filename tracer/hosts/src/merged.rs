@@ -4,9 +4,11 @@
 //! for long: a host whose events are older than those of the others by [`PATIENCE`] is behind, and what it sends later than that is
 //! left out and counted. A host that is lost is waited for no more: a note says that nobody sees any more what its sockets do.
 
+mod fleet;
 mod kernels;
 
 use crate::connection::{Connection, News};
+use crate::fleet::Fleet;
 use crate::host::{AgentNote, Host, Lateness};
 use crate::stream::{ProcessUse, Question};
 use crate::target::{HostTarget, PushedProgram};
@@ -70,6 +72,7 @@ pub struct MergedHosts {
     news: Receiver<(usize, News)>,
     connections: Vec<Connection>,
     hosts: Vec<Host>,
+    fleet: Option<Fleet>,
     clocks: LiveClocks,
     /// Identity of the present run of this host.
     own_boot: String,
@@ -103,8 +106,10 @@ impl MergedHosts {
         pushed: Option<&PushedProgram>,
     ) -> io::Result<MergedHosts> {
         let (news_to, news) = sync_channel(MAX_NEWS);
-        let connections = (0..targets.len()).map(|index| {
-            Connection::start(index, Arc::clone(steward), news_to.clone(), now, pushed.cloned())
+        let connections = targets.iter().enumerate().map(|(index, target)| {
+            let is_fleet = matches!(target, HostTarget::Fleet { .. });
+            let (steward, news_to) = (Arc::clone(steward), news_to.clone());
+            Connection::start(index, steward, news_to, now, pushed.cloned(), is_fleet)
         });
         let connections = connections.collect::<io::Result<_>>()?;
         Ok(MergedHosts::of(targets, news, connections, (now, oscillator), own_boot))
@@ -117,8 +122,10 @@ impl MergedHosts {
         (now, oscillator): (fn() -> Nanos, fn() -> (Nanos, i64)),
         own_boot: &str,
     ) -> MergedHosts {
+        let fleet = targets.last().and_then(Fleet::of);
         let mut number = 1_u8;
-        let hosts = targets.iter().map(|target| {
+        let alone = targets.iter().filter(|target| !matches!(target, HostTarget::Fleet { .. }));
+        let hosts = alone.map(|target| {
             number = number.saturating_add(u8::from(*target != HostTarget::Here));
             Host::new(if *target == HostTarget::Here { 1 } else { number }, target.name())
         });
@@ -126,6 +133,7 @@ impl MergedHosts {
             news,
             connections,
             hosts: hosts.collect(),
+            fleet,
             clocks: LiveClocks::new(targets.len().saturating_add(1)),
             own_boot: own_boot.to_owned(),
             now,
@@ -166,7 +174,8 @@ impl MergedHosts {
 
     /// Everything that is known of each host.
     pub fn states(&self) -> impl Iterator<Item = &HostState> {
-        self.hosts.iter().map(|host| &host.state)
+        let fleet = self.fleet.as_ref().and_then(Fleet::shown);
+        self.hosts.iter().map(|host| &host.state).chain(fleet)
     }
 
     /// Largest errors of times between hosts, as of the last estimate.
@@ -197,9 +206,8 @@ impl MergedHosts {
     }
 
     fn ask(&self, pid: Pid, question: Question) {
-        let connection = self.index(pid.host()).and_then(|index| self.connections.get(index));
-        if let Some(connection) = connection {
-            connection.ask(question);
+        if let Some(index) = self.index(pid.host()) {
+            self.ask_host(index, question);
         }
     }
 
@@ -210,8 +218,15 @@ impl MergedHosts {
 
     fn take(&mut self, index: usize, news: News) {
         let now = (self.now)();
-        if let News::Hello(hello) = &news {
-            self.place(index, hello);
+        match &news {
+            News::Hello(hello) => {
+                self.place(index, hello);
+                self.tell_carriers(index);
+            }
+            News::Joined(name) => self.join(index, name),
+            News::Fleet(trouble) => return self.know_of_fleet(trouble.clone()),
+            News::Carrier(one, other) => return self.know_carrier((*one, *other)),
+            _ => {}
         }
         let Some(host) = self.hosts.get_mut(index) else { return };
         let clock = host.clock();
@@ -266,6 +281,8 @@ impl MergedHosts {
                 host.ends(last.unwrap_or(now), why);
                 self.hand_over(index);
             }
+            News::Lost(count) => host.leave_out(usize::try_from(count).unwrap_or(usize::MAX)),
+            News::Joined(_) | News::Fleet(_) | News::Carrier(..) => {}
         }
     }
 
@@ -274,9 +291,8 @@ impl MergedHosts {
         let now = (self.now)();
         if now >= self.pinged + QUIET_PING_INTERVAL {
             self.pinged = now;
-            for (index, (host, connection)) in
-                self.hosts.iter_mut().zip(&self.connections).enumerate()
-            {
+            for index in 0..self.hosts.len() {
+                let Some(host) = self.hosts.get_mut(index) else { continue };
                 if !host.is_up
                     || host.clock() == 0
                     || now < host.pinged + PING_INTERVAL && !self.clocks.is_quiet(host.clock())
@@ -290,7 +306,7 @@ impl MergedHosts {
                 self.pings_sent = self.pings_sent.wrapping_add(1);
                 let sent = (self.now)();
                 self.pings.push_back(Ping { number: self.pings_sent, host: index, sent });
-                connection.ask(Question::Ping(self.pings_sent));
+                self.ask_host(index, Question::Ping(self.pings_sent));
             }
         }
         if now >= self.estimated + CLOCK_INTERVAL {

@@ -18,6 +18,13 @@ pub enum HostTarget {
         /// The command and its arguments.
         command: Vec<String>,
     },
+    /// All hosts of a fleet, through the command that collects what their agents send. It is the last of all targets.
+    Fleet {
+        /// The fleet's name.
+        name: String,
+        /// The command and its arguments.
+        command: Vec<OsString>,
+    },
 }
 
 /// Command in a shell of the other host: root needs no sudo, and may not have it.
@@ -81,6 +88,7 @@ impl HostTarget {
             HostTarget::Here => "here".into(),
             HostTarget::Ssh(to) => to.rsplit_once('@').map_or(to.as_str(), |(_, host)| host).into(),
             HostTarget::Via { name, .. } => name.clone(),
+            HostTarget::Fleet { name, .. } => format!("fleet {name}"),
         }
     }
 
@@ -91,6 +99,10 @@ impl HostTarget {
             words.chain(options.iter().cloned()).collect()
         };
         match self {
+            // Its agents have options of their own.
+            HostTarget::Fleet { command, .. } => {
+                DeclaredCommand { words: command.clone(), as_user: true }
+            }
             HostTarget::Here => DeclaredCommand { words: agent("/proc/self/exe"), as_user: false },
             HostTarget::Via { command, .. } => {
                 let words = command.iter().map(OsString::from);

@@ -162,9 +162,9 @@ struct Agent {
 
 impl Agent {
     fn run(mut self, is_over: &AtomicBool, signals: &Signals) -> Result<(), Failure> {
-        if let Some(own) = places::own_namespace() {
-            self.records.note(Note { subject: NAMESPACE, text: &own.0.to_string() });
-        }
+        self.tell_namespace();
+        // Which connections are left out is known before the first of their bytes is seen.
+        self.answer();
         let (mut sent, mut told) = (Instant::now(), None::<Instant>);
         let ending = loop {
             if is_over.load(Ordering::Relaxed) {
@@ -243,6 +243,9 @@ impl Agent {
                     }
                 }
                 Question::Rest(rests) => self.rest(rests),
+                Question::Again if !self.rests => self.tell_what_is_open(),
+                Question::Carrier(one, other) => self.carriers.add(one, other),
+                Question::Again => {}
                 Question::Ping(_) => {}
             }
         }
@@ -250,16 +253,27 @@ impl Agent {
 
     /// Stops sending events, or begins again with the sockets that are open.
     fn rest(&mut self, rests: bool) {
-        if self.rests && !rests {
-            let at = machine::now();
-            for socket in self.carriers.open_sockets() {
-                // Where its bytes were when it was found says nothing any more.
-                let socket = Socket { tx_next: None, rx_next: None, ..*socket };
-                let event = Event { at, cpu: Cpu(0), body: Body::Socket(socket) };
-                self.records.event(&event, false);
-            }
+        if std::mem::replace(&mut self.rests, rests) && !rests {
+            self.tell_what_is_open();
         }
-        self.rests = rests;
+    }
+
+    /// Tells what somebody needs to know who listens only now: this namespace, and the sockets that are open.
+    fn tell_what_is_open(&mut self) {
+        self.tell_namespace();
+        let at = machine::now();
+        for socket in self.carriers.open_sockets() {
+            // Where its bytes were when it was found says nothing any more.
+            let socket = Socket { tx_next: None, rx_next: None, ..*socket };
+            let event = Event { at, cpu: Cpu(0), body: Body::Socket(socket) };
+            self.records.event(&event, false);
+        }
+    }
+
+    fn tell_namespace(&mut self) {
+        if let Some(own) = places::own_namespace() {
+            self.records.note(Note { subject: NAMESPACE, text: &own.0.to_string() });
+        }
     }
 
     fn place(&mut self, pid: Pid) {

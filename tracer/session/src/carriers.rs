@@ -1,11 +1,12 @@
 //! The connections that carry what an agent sends, which it leaves out: otherwise it would observe what it sends, send that, and so on.
 //!
-//! They are those of the agent's ancestors (sshd, which runs it), and on the collector's host those of the processes that its steward has
-//! started (ssh).
+//! They are those of the agent's ancestors (sshd, which runs it), on the collector's host those of the processes that its steward has
+//! started (ssh), and those that are named: a router between agents and collector is nobody's ancestor.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use wirelap_events::{Body, Event, FlowKey, Pid, Socket, SocketId};
+use std::net::SocketAddr;
+use wirelap_events::{Body, Event, FlowKey, NetNs, Pid, Socket, SocketId, Transport};
 
 /// The most ancestors that are looked at.
 const MAX_ANCESTORS: usize = 16;
@@ -27,6 +28,8 @@ pub struct Carriers {
     open: HashMap<SocketId, Socket>,
     sockets: HashSet<SocketId>,
     flows: HashSet<FlowKey>,
+    /// Flows of connections that were named.
+    named: HashSet<FlowKey>,
     /// Sockets that are to be muted.
     news: Vec<SocketId>,
 }
@@ -56,6 +59,9 @@ impl Carriers {
                 if self.open.len() < MAX_KNOWN {
                     self.open.insert(socket.id, *socket);
                 }
+                if self.is_of_named(socket) {
+                    self.mute(socket.id);
+                }
                 self.sockets.contains(&socket.id)
             }
             Body::Closed(id) => {
@@ -72,6 +78,24 @@ impl Carriers {
         }
     }
 
+    /// Leaves out the TCP connection between two addresses, at whichever of its ends this host is.
+    pub fn add(&mut self, one: SocketAddr, other: SocketAddr) {
+        if self.named.len() >= MAX_KNOWN {
+            return;
+        }
+        let flow = FlowKey::new(Transport::Tcp, one, other, NetNs(0));
+        self.named.extend([flow, flow.reversed()]);
+        // Packets of a flow that cannot leave a namespace are those of a socket, which is known.
+        self.flows.extend([flow, flow.reversed()]);
+        let found: Vec<SocketId> = self
+            .open
+            .values()
+            .filter(|socket| self.is_of_named(socket))
+            .map(|one| one.id)
+            .collect();
+        found.into_iter().for_each(|socket| self.mute(socket));
+    }
+
     /// The open sockets that are observed.
     pub fn open_sockets(&self) -> impl Iterator<Item = &Socket> {
         self.open.values().filter(|socket| !self.sockets.contains(&socket.id))
@@ -82,17 +106,28 @@ impl Carriers {
         std::mem::take(&mut self.news)
     }
 
+    /// True if the socket's connection was named, in whichever namespace.
+    fn is_of_named(&self, socket: &Socket) -> bool {
+        let flow = socket.tx_flow().filter(|_| !self.named.is_empty());
+        flow.is_some_and(|flow| self.named.contains(&FlowKey { scope: NetNs(0), ..flow }))
+    }
+
+    fn mute(&mut self, socket: SocketId) {
+        if self.sockets.insert(socket) {
+            self.news.push(socket);
+            if let Some(flow) = self.open.get(&socket).and_then(Socket::tx_flow) {
+                self.flows.extend([flow, flow.reversed()]);
+            }
+        }
+    }
+
     fn is_call(&mut self, socket: SocketId, pid: Pid) -> bool {
         if self.sockets.contains(&socket) {
             return true;
         }
         let carries = self.carries(pid);
         if carries {
-            self.sockets.insert(socket);
-            self.news.push(socket);
-            if let Some(flow) = self.open.get(&socket).and_then(Socket::tx_flow) {
-                self.flows.extend([flow, flow.reversed()]);
-            }
+            self.mute(socket);
         }
         carries
     }
@@ -159,5 +194,36 @@ mod tests {
         assert!(carriers.is_one(&event(Body::Closed(SocketId(2)))));
         assert!(!carriers.is_one(&event(Body::Closed(SocketId(1)))));
         assert_eq!(carriers.flows.len(), 2);
+    }
+
+    #[test]
+    fn a_connection_that_is_named_is_left_out_at_either_end_whether_it_is_open_already_or_not() {
+        let mut carriers = Carriers::default();
+        let [router, agent] = [([10, 0, 0, 2], 7_447).into(), ([10, 0, 0, 1], 9).into()];
+        let event = |id, local, remote| {
+            let socket = Socket {
+                id: SocketId(id),
+                netns: NetNs(1),
+                transport: Transport::Tcp,
+                local,
+                remote: Some(remote),
+                task: TaskId::default(),
+                comm: Comm::default(),
+                origin: SocketOrigin::Existing,
+                tx_next: None,
+                rx_next: None,
+                is_subflow: false,
+            };
+            Event { at: Nanos(1), cpu: Cpu(0), body: Body::Socket(socket) }
+        };
+        let other = ([10, 0, 0, 1], 10).into();
+        assert!(!carriers.is_one(&event(1, router, agent)));
+        assert!(!carriers.is_one(&event(2, router, other)));
+        carriers.add(agent, router);
+        assert_eq!(carriers.news(), [SocketId(1)]);
+        assert!(carriers.is_one(&event(3, agent, router)));
+        assert_eq!(carriers.news(), [SocketId(3)]);
+        assert!(!carriers.is_one(&event(4, other, router)));
+        assert_eq!(carriers.open_sockets().map(|socket| socket.id.0).min(), Some(2));
     }
 }

@@ -24,6 +24,7 @@ Examples:
   sudo wirelap live --host robot --host pi@broker    also what happens on other hosts, by ssh
   sudo wirelap live --plain --metrics 9464           figures for Prometheus, at http://127.0.0.1:9464/metrics
   sudo wirelap live --json-lines | jq -c 'select(.event)'
+  sudo wirelap live --from tcp/hub:7447              also the hosts of a fleet, through a Zenoh router
   wirelap live --packets-only                        packets alone: needs only CAP_NET_RAW, and no BTF
   wirelap live --replay trace.pcapng                 a recording or capture, without root
   wirelap live --replay client.pcap server.pcap      both ends, captured on two hosts
@@ -45,7 +46,7 @@ pub struct LiveArgs {
         conflicts_with_all = [
             "on", "rate", "payload", "ports", "pids", "cgroup", "duration", "json", "explain", "pcapng", "snap", "ring_size",
             "broker", "set", "qos", "transport", "reliability", "nodelay", "port", "domain", "pin", "keep", "keep_size", "detail",
-            "packets_only", "device", "btf", "budget", "sample", "mute", "hosts", "via", "not_here", "metrics",
+            "packets_only", "device", "btf", "budget", "sample", "mute", "hosts", "via", "from", "not_here", "metrics",
         ]
     )]
     pub replay: Vec<PathBuf>,
@@ -182,7 +183,7 @@ impl LiveArgs {
     /// any time. Without packets, the bytes of muted connections would not be counted, and packets alone are captured of all.
     pub fn mutes_nothing(&self) -> Option<&'static str> {
         if self.agents.are_given() {
-            Some("no row can be muted with --host and --via")
+            Some("no row can be muted with --host, --via and --from")
         } else if !self.replay.is_empty() {
             Some("a row of a recording or capture cannot be muted")
         } else if self.pcapng.is_some() {

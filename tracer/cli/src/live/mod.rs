@@ -200,7 +200,7 @@ fn agents(args: &LiveArgs, steward: Option<&Arc<Steward>>) -> Result<Option<Agen
     ];
     if let Some((_, why)) = refused.into_iter().find(|(is_given, _)| *is_given) {
         return Err(Failure::Usage(format!(
-            "{why} alone: it cannot be used with --host and --via"
+            "{why} alone: it cannot be used with --host, --via and --from"
         )));
     }
     let agents = &args.agents;

@@ -1,12 +1,14 @@
 //! The thread of a host: starts its agent, reads what it sends, and starts it again when it has ended.
 
+mod fleet;
+mod news;
 mod reason;
 
-use crate::stream::{
-    AgentReader, AgentState, Frame, Hello, LONGEST_SILENCE, Question, StreamError,
-};
+use crate::stream::{AgentReader, FleetReader, Frame, LONGEST_SILENCE, Question, StreamError};
 use crate::target::PushedProgram;
-use reason::Ending;
+use fleet::FleetHosts;
+pub use news::News;
+pub use reason::Ending;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -18,7 +20,6 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 use wirelap_events::Nanos;
 use wirelap_process::steward::{StartedProcess, Steward};
-use wirelap_recording::RecordBlock;
 
 /// The time after which an agent is started again; it doubles each time that this is in vain.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -34,21 +35,6 @@ const ENDING: Duration = Duration::from_secs(2);
 
 /// The longest line of an agent's stderr that is looked at.
 const MAX_LINE: u64 = 4_096;
-
-/// News from the connection to a host.
-#[derive(Debug)]
-pub enum News {
-    /// Its agent has begun.
-    Hello(Hello),
-    /// Observations of the agent. So many bytes of the stream were read up to here.
-    Records(Box<RecordBlock>, u64),
-    /// Answer to a ping: the ping's number, the agent's clock, by how much the oscillator's is ahead of that, and the time here.
-    Answer { number: u64, there: Nanos, ahead: i64, back: Nanos },
-    /// The agent's account of itself.
-    State(AgentState),
-    /// The agent has ended. `is_final`: it is not started again.
-    Ended { why: String, is_final: bool },
-}
 
 /// State that the thread shares.
 #[derive(Default)]
@@ -77,7 +63,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Starts the thread of a host, whose command is the steward's at `index`.
+    /// Starts the thread of a host, whose command is the steward's at `index`; of all hosts of a fleet from that place on if it
+    /// `is_fleet`.
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -87,6 +74,7 @@ impl Connection {
         news: SyncSender<(usize, News)>,
         now: fn() -> Nanos,
         pushed: Option<PushedProgram>,
+        is_fleet: bool,
     ) -> std::io::Result<Connection> {
         let shared = Arc::<Shared>::default();
         let worker = Worker {
@@ -96,6 +84,7 @@ impl Connection {
             news,
             now,
             pushed,
+            fleet: is_fleet.then(|| FleetHosts::new(index)),
         };
         let thread = Builder::new().name(format!("host {index}")).spawn(move || worker.run())?;
         Ok(Connection { steward, shared, thread: Some(thread) })
@@ -105,6 +94,13 @@ impl Connection {
     pub fn ask(&self, question: Question) {
         if let Some(stdin) = lock(&self.shared.questions).as_mut() {
             let _ = writeln!(stdin, "{question}");
+        }
+    }
+
+    /// Asks the agent of a host of a fleet.
+    pub fn ask_host(&self, name: &str, question: Question) {
+        if let Some(stdin) = lock(&self.shared.questions).as_mut() {
+            let _ = writeln!(stdin, "{name} {question}");
         }
     }
 }
@@ -144,17 +140,19 @@ struct Worker {
     news: SyncSender<(usize, News)>,
     now: fn() -> Nanos,
     pushed: Option<PushedProgram>,
+    /// The hosts behind the command, if it is that of a fleet.
+    fleet: Option<FleetHosts>,
 }
 
 impl Worker {
-    fn run(self) {
+    fn run(mut self) {
         let (mut wait, mut in_vain, mut ever) = (FIRST_WAIT, 0_u32, false);
         while !self.is_over() {
             let Attempt { why, ran, mends_itself } = self.run_agent();
             ever |= ran;
             (wait, in_vain) = if ran { (FIRST_WAIT, 0) } else { (wait, in_vain.saturating_add(1)) };
             let is_final = !ever && !mends_itself && in_vain >= TRIES;
-            if self.tell(News::Ended { why, is_final }).is_err() || is_final {
+            if self.tell_end(why, is_final).is_err() || is_final {
                 break;
             }
             self.rest(wait);
@@ -178,8 +176,17 @@ impl Worker {
         self.news.send((self.index, news)).map_err(drop)
     }
 
+    fn tell_end(&mut self, why: String, is_final: bool) -> Result<(), ()> {
+        match &mut self.fleet {
+            Some(fleet) => {
+                fleet.end(&why).into_iter().try_for_each(|one| self.news.send(one).map_err(drop))
+            }
+            None => self.tell(News::Ended { why, is_final }),
+        }
+    }
+
     /// Runs an agent until it ends.
-    fn run_agent(&self) -> Attempt {
+    fn run_agent(&mut self) -> Attempt {
         let failed = |why: String| Attempt { why, ran: false, mends_itself: false };
         let started = match self.steward.start_command(self.index) {
             Ok(started) => started,
@@ -193,7 +200,14 @@ impl Worker {
         };
         lock(&self.shared.life).pid = Some(pid);
         let said = Builder::new().name("stderr".into()).spawn(move || last_line(stderr));
-        let (error, goodbye, ran) = self.read(stdin, stdout);
+        let (error, goodbye, ran) = match self.fleet.take() {
+            Some(mut fleet) => {
+                let (error, ran) = self.read_fleet(stdin, stdout, &mut fleet);
+                self.fleet = Some(fleet);
+                (error, None, ran)
+            }
+            None => self.read(stdin, stdout),
+        };
         *lock(&self.shared.questions) = None;
         let status = self.steward.reap_workload(pid);
         lock(&self.shared.life).pid = None;
@@ -243,6 +257,7 @@ impl Worker {
                     News::Answer { number, there, ahead, back: (self.now)() }
                 }
                 Ok(Frame::State(state)) => News::State(state),
+                Ok(Frame::Lost(count)) => News::Lost(count),
                 Ok(Frame::End(why)) => {
                     goodbye = Some(why);
                     continue;
@@ -250,8 +265,38 @@ impl Worker {
                 Err(error) => return (error, goodbye, ran),
             };
             if self.tell(news).is_err() {
-                let over = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
-                return (StreamError::Ended(over), goodbye, ran);
+                return (StreamError::over(), goodbye, ran);
+            }
+        }
+    }
+
+    /// Reads the stream of a fleet until it ends. Returns why, and whether the router was reached.
+    fn read_fleet(
+        &self,
+        stdin: OwnedFd,
+        stdout: OwnedFd,
+        fleet: &mut FleetHosts,
+    ) -> (StreamError, bool) {
+        if !speaks(&stdout) {
+            return (StreamError::Silent, false);
+        }
+        let stdin = File::from(stdin);
+        let from = BufReader::with_capacity(1 << 16, File::from(stdout));
+        let mut reader = match FleetReader::begin(from) {
+            Ok(reader) => reader,
+            Err(error) => return (error, false),
+        };
+        let _ = rustix::io::ioctl_fionbio(&stdin, true);
+        *lock(&self.shared.questions) = Some(stdin).filter(|_| !self.is_over());
+        let mut ran = false;
+        loop {
+            let news = match reader.next_frame() {
+                Ok(frame) => fleet.news(frame, self.now),
+                Err(error) => return (error, ran),
+            };
+            ran = true;
+            if news.is_some_and(|news| self.news.send(news).is_err()) {
+                return (StreamError::over(), ran);
             }
         }
     }
@@ -265,7 +310,7 @@ fn speaks(pipe: &OwnedFd) -> bool {
 }
 
 /// The last line that was written to a pipe.
-fn last_line(from: OwnedFd) -> String {
+pub fn last_line(from: OwnedFd) -> String {
     let mut from = BufReader::new(File::from(from));
     let (mut line, mut last) = (Vec::new(), String::new());
     loop {

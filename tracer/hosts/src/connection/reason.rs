@@ -71,9 +71,10 @@ impl Ending {
             },
             (None, true, said) => said.to_owned(),
         };
-        let text = text.strip_prefix("wirelap: ").map_or(text.as_str(), |rest| {
+        let text = text.strip_prefix("wirelap-fleet: ").unwrap_or(&text);
+        let text = text.strip_prefix("wirelap: ").map_or(text, |rest| {
             // A shell's own error begins with the name of what it did not find.
-            if rest.contains("not found") || rest.contains("No such file") { &text } else { rest }
+            if rest.contains("not found") || rest.contains("No such file") { text } else { rest }
         });
         let text = text.trim_end_matches('.');
         match REMEDIES.iter().find(|(part, _)| text.contains(part)) {
@@ -107,6 +108,7 @@ mod tests {
         let text = sentence(None, "pi@broker: Permission denied (publickey,password).", 255);
         assert!(text.contains("ssh-copy-id"), "{text}");
         assert_eq!(sentence(None, "wirelap: no disk", 3), "no disk");
+        assert_eq!(sentence(None, "wirelap-fleet: no router", 255), "no router");
         assert_eq!(sentence(Some("the kernel ended it"), "noise", 1), "the kernel ended it");
         assert_eq!(sentence(None, "", 137), "signal 9 ended it");
         assert_eq!(sentence(None, "", 0), "the connection ended");

@@ -27,6 +27,7 @@ impl MergedHosts {
         let Some(observed_by) = self.hosts.get(observer).map(|host| host.state.name.clone()) else {
             return;
         };
+        let mut resting = Vec::new();
         for (other, host) in self.hosts.iter_mut().enumerate() {
             let rests = other == index || host.is_up && host.boot == hello.boot && !host.rests;
             if other == observer || !rests {
@@ -38,10 +39,9 @@ impl MergedHosts {
                 host.forget_waiting();
             }
             host.state.status = HostStatus::SameKernel { observed_by: observed_by.clone() };
-            if let Some(connection) = self.connections.get(other) {
-                connection.ask(Question::Rest(true));
-            }
+            resting.push(other);
         }
+        resting.into_iter().for_each(|other| self.ask_host(other, Question::Rest(true)));
     }
 
     /// An agent has ended: another one of its kernel goes on, if there is one.
@@ -63,8 +63,6 @@ impl MergedHosts {
                 host.state.status = HostStatus::SameKernel { observed_by };
             }
         }
-        if let Some(connection) = self.connections.get(next) {
-            connection.ask(Question::Rest(false));
-        }
+        self.ask_host(next, Question::Rest(false));
     }
 }

@@ -261,3 +261,48 @@ fn at_first_the_first_host_of_a_kernel_observes_whichever_is_there_first() {
     let resting: Vec<bool> = hosts.merged.states().map(rests).collect();
     assert_eq!(resting, [false, true, true]);
 }
+
+#[test]
+fn hosts_of_a_fleet_join_while_others_are_observed() {
+    let (news, receiver) = sync_channel(MAX_NEWS);
+    let fleet = HostTarget::Fleet { name: "plant".into(), command: Vec::new() };
+    let targets = [HostTarget::Here, fleet];
+    let merged = MergedHosts::of(&targets, receiver, Vec::new(), now, "kernel 0");
+    let mut hosts = Hosts { merged, news, lost: 0 };
+    hosts.reports(0, &[1_000], 2_000);
+    assert_eq!(hosts.out(), [(1_000, 1)]);
+    let names = |hosts: &Hosts| -> Vec<String> {
+        hosts.merged.states().map(|state| format!("{} {}", state.number, state.name)).collect()
+    };
+    assert_eq!(names(&hosts), ["1 here", "0 fleet plant"]);
+    hosts.news.send((1, News::Fleet(None))).unwrap();
+    hosts.news.send((1, News::Joined("robot".into()))).unwrap();
+    assert_eq!(hosts.out(), []);
+    hosts.has_this_clock(1);
+    hosts.merged.clocks.refresh(now());
+    hosts.begins(1);
+    hosts.reports(1, &[3_000], 5_000);
+    hosts.reports(0, &[4_000], 5_000);
+    assert_eq!(hosts.out(), [(3_000, 2), (4_000, 1)]);
+    assert_eq!(names(&hosts), ["1 here", "2 robot"]);
+    // What is lost on the way counts as what comes too late.
+    hosts.news.send((1, News::Lost(7))).unwrap();
+    assert_eq!(hosts.out(), []);
+    assert_eq!(hosts.lost, 7);
+    hosts.news.send((1, News::Ended { why: "gone".into(), is_final: true })).unwrap();
+    hosts.news.send((1, News::Fleet(Some("no router".into())))).unwrap();
+    assert_eq!(hosts.out(), []);
+    let why: Vec<String> = hosts.merged.states().map(HostState::words).collect();
+    assert_eq!(why, ["connected", "lost: gone", "lost: no router"]);
+    // It comes back to its place; those beyond the last number are left out.
+    hosts.news.send((1, News::Joined("robot".into()))).unwrap();
+    for number in 2..MAX_HOSTS + 3 {
+        hosts.news.send((number, News::Joined(format!("robot{number}")))).unwrap();
+        hosts.out();
+    }
+    let states: Vec<&HostState> = hosts.merged.states().collect();
+    assert_eq!((states.len(), &states[1].status), (MAX_HOSTS + 1, &HostStatus::Connecting));
+    assert!(states[MAX_HOSTS].lacks[0].starts_with("3 of its hosts are left out"));
+    hosts.begins(MAX_HOSTS + 1);
+    assert_eq!(hosts.out(), []);
+}

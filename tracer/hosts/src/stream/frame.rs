@@ -1,18 +1,18 @@
 //! Frames ↔ bytes.
 
+use super::error::{StreamError, shown};
 use super::facts::{AgentState, Hello};
+use super::raw::{RawFrame, answer_bytes, kind, read_raw};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fmt;
-use std::io::{self, BufRead, ErrorKind, Read, Write};
-use std::time::Duration;
-use wirelap_events::{Nanos, human};
+use std::io::{self, BufRead, Read, Write};
+use wirelap_events::Nanos;
 use wirelap_recording::{RecordBlock, RecordBuffer};
 
 /// The line that an agent's stream begins with.
-const FIRST_LINE: &[u8] = b"wirelap agent 1\n";
+const FIRST_LINE: &[u8] = b"wirelap agent 2\n";
 
 /// Beginning of the line that asks for the program; the architecture of the host follows.
 const PUSH: &[u8] = b"wirelap push ";
@@ -23,25 +23,8 @@ const ANY_VERSION: &[u8] = b"wirelap agent ";
 /// The most bytes before the first line: what a login shell says.
 const MAX_GREETING: usize = 64 << 10;
 
-/// The longest frame.
-const MAX_FRAME: usize = 16 << 20;
-
 /// The most bytes of records in a frame.
 const MAX_RECORDS: usize = 64 << 20;
-
-/// Longest time from the start of an agent to its first word.
-pub const LONGEST_SILENCE: Duration = Duration::from_secs(20);
-
-/// The most characters of foreign text that are shown.
-const SHOWN: usize = 100;
-
-mod kind {
-    pub const HELLO: u8 = 1;
-    pub const RECORDS: u8 = 2;
-    pub const ANSWER: u8 = 3;
-    pub const STATE: u8 = 4;
-    pub const END: u8 = 5;
-}
 
 /// A unit of an agent's stream.
 #[derive(Debug)]
@@ -56,61 +39,8 @@ pub enum Frame {
     State(AgentState),
     /// Why it ends.
     End(String),
-}
-
-/// Why a stream cannot be read.
-#[derive(Debug)]
-pub enum StreamError {
-    /// The stream ended, or could not be read on.
-    Ended(io::Error),
-    /// Nothing came for [`LONGEST_SILENCE`] after its beginning.
-    Silent,
-    /// The stream is not that of an agent; the first line that it has.
-    Foreign(String),
-    /// The agent is of another version.
-    OtherVersion(String),
-    /// The host asks for a program that is not of its architecture, which this is.
-    OtherArchitecture(String),
-    /// A frame is not as it must be.
-    Malformed(&'static str),
-}
-
-impl fmt::Display for StreamError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const WANTED: &str =
-            "the command must run `wirelap agent`, and nothing may write to its stdout afterwards";
-        match self {
-            StreamError::Ended(error) if error.kind() == ErrorKind::UnexpectedEof => {
-                f.write_str("the connection ended")
-            }
-            StreamError::Ended(error) => write!(f, "the connection ended: {error}"),
-            StreamError::Foreign(line) if line.is_empty() => {
-                write!(f, "what answers there is not an agent of wirelap, and no text: {WANTED}")
-            }
-            StreamError::Foreign(line) => {
-                write!(
-                    f,
-                    "what answers there is not an agent of wirelap, but says “{line}”: {WANTED}"
-                )
-            }
-            StreamError::Silent => {
-                write!(f, "nothing has answered within {} s: {WANTED}", LONGEST_SILENCE.as_secs())
-            }
-            StreamError::OtherVersion(version) => write!(
-                f,
-                "the agent speaks version {version} of the protocol, and this wirelap version 1: install the same version on both \
-                 hosts, or use --push"
-            ),
-            StreamError::OtherArchitecture(its) => write!(
-                f,
-                "--push cannot help there: the host is {its}, and this program is {}: install wirelap there",
-                std::env::consts::ARCH
-            ),
-            StreamError::Malformed(what) => {
-                write!(f, "the agent's stream is damaged ({what})")
-            }
-        }
-    }
+    /// So many events were left out on the way, because the connection was too slow.
+    Lost(u64),
 }
 
 /// Writes frames.
@@ -150,9 +80,11 @@ impl<W: Write> AgentWriter<W> {
             return Ok(());
         }
         self.scratch.clear();
+        let events = records.events();
         records.move_to(&mut self.scratch);
         self.record_bytes = self.record_bytes.saturating_add(self.scratch.len() as u64);
-        let compressed = compress_to_vec(self.scratch.as_slice(), CompressionLevel::Fastest);
+        let mut compressed = events.to_le_bytes().to_vec();
+        compressed.extend(compress_to_vec(self.scratch.as_slice(), CompressionLevel::Fastest));
         self.frame(kind::RECORDS, &compressed)
     }
 
@@ -161,11 +93,7 @@ impl<W: Write> AgentWriter<W> {
     /// # Errors
     /// Nobody reads the stream.
     pub fn answer(&mut self, number: u64, at: Nanos, ahead: i64) -> io::Result<()> {
-        let mut answer = [0; 24];
-        answer[..8].copy_from_slice(&number.to_le_bytes());
-        answer[8..16].copy_from_slice(&at.0.to_le_bytes());
-        answer[16..].copy_from_slice(&ahead.to_le_bytes());
-        self.frame(kind::ANSWER, &answer)
+        self.frame(kind::ANSWER, &answer_bytes(number, at, ahead))
     }
 
     /// Writes what the agent says of itself, which has the bytes of records added.
@@ -175,6 +103,14 @@ impl<W: Write> AgentWriter<W> {
     pub fn state(&mut self, mut state: AgentState) -> io::Result<()> {
         state.record_bytes = self.record_bytes;
         self.json(kind::STATE, &state)
+    }
+
+    /// Writes that so many events were left out on the way.
+    ///
+    /// # Errors
+    /// Nobody reads the stream.
+    pub fn lost(&mut self, count: u64) -> io::Result<()> {
+        self.frame(kind::LOST, &count.to_le_bytes())
     }
 
     /// Writes why the agent ends.
@@ -191,10 +127,7 @@ impl<W: Write> AgentWriter<W> {
     }
 
     fn frame(&mut self, kind: u8, bytes: &[u8]) -> io::Result<()> {
-        let len = u32::try_from(bytes.len()).map_err(|_| ErrorKind::InvalidInput)?;
-        let [a, b, c, d] = len.to_le_bytes();
-        self.out.write_all(&[kind, a, b, c, d])?;
-        self.out.write_all(bytes)?;
+        RawFrame { kind, bytes }.write_to(&mut self.out)?;
         self.out.flush()
     }
 }
@@ -203,7 +136,7 @@ impl<W: Write> AgentWriter<W> {
 pub struct AgentReader<R> {
     from: R,
     bytes: Vec<u8>,
-    decoder: FrameDecoder,
+    unpacker: Unpacker,
     /// Bytes of the stream that were read.
     read: u64,
 }
@@ -232,7 +165,7 @@ impl<R: BufRead> AgentReader<R> {
                 return Ok(AgentReader {
                     from,
                     bytes: Vec::new(),
-                    decoder: FrameDecoder::new(),
+                    unpacker: Unpacker::new(),
                     read: 0,
                 });
             }
@@ -248,7 +181,7 @@ impl<R: BufRead> AgentReader<R> {
             }
             greeting = greeting.saturating_add(count);
             if count == 0 && first.is_empty() {
-                return Err(StreamError::Ended(ErrorKind::UnexpectedEof.into()));
+                return Err(StreamError::over());
             }
             if count == 0 || greeting >= MAX_GREETING {
                 return Err(StreamError::Foreign(first));
@@ -267,70 +200,79 @@ impl<R: BufRead> AgentReader<R> {
     /// The stream ends, or a frame is not as it must be.
     pub fn next_frame(&mut self) -> Result<Frame, StreamError> {
         loop {
-            let mut head = [0; 5];
-            self.from.read_exact(&mut head).map_err(StreamError::Ended)?;
-            let [kind, len @ ..] = head;
-            let len = usize::try_from(u32::from_le_bytes(len)).unwrap_or(usize::MAX);
-            if len > MAX_FRAME {
-                return Err(StreamError::Malformed("a frame is too long"));
+            self.read = self.read.saturating_add(5);
+            let kind = read_raw(&mut self.from, &mut self.bytes)?;
+            self.read = self.read.saturating_add(self.bytes.len() as u64);
+            if let Some(frame) = self.unpacker.frame(RawFrame { kind, bytes: &self.bytes })? {
+                return Ok(frame);
             }
-            self.bytes.resize(len, 0);
-            self.from.read_exact(&mut self.bytes).map_err(StreamError::Ended)?;
-            self.read = self.read.saturating_add(len as u64).saturating_add(5);
-            return Ok(match kind {
-                kind::HELLO => Frame::Hello(self.json("a greeting")?),
-                kind::RECORDS => Frame::Records(RecordBlock::new(self.unpack()?)),
-                kind::ANSWER => self.answer()?,
-                kind::STATE => Frame::State(self.json("a state")?),
-                kind::END => Frame::End(shown(&self.bytes)),
-                _ => continue,
-            });
         }
     }
 
-    fn answer(&self) -> Result<Frame, StreamError> {
-        let (parts, []) = self.bytes.as_chunks::<8>() else {
-            return Err(StreamError::Malformed("an answer"));
-        };
-        let &[number, at, ahead] = parts else { return Err(StreamError::Malformed("an answer")) };
-        let at = Nanos(u64::from_le_bytes(at));
-        Ok(Frame::Answer(u64::from_le_bytes(number), at, i64::from_le_bytes(ahead)))
+    /// The next frame as it is, for those who pass it on.
+    ///
+    /// # Errors
+    /// The stream ends, or a frame is too long.
+    pub fn next_raw(&mut self) -> Result<RawFrame<'_>, StreamError> {
+        let kind = read_raw(&mut self.from, &mut self.bytes)?;
+        Ok(RawFrame { kind, bytes: &self.bytes })
+    }
+}
+
+/// Unpacks frames.
+pub(super) struct Unpacker(FrameDecoder);
+
+impl Unpacker {
+    pub(super) fn new() -> Unpacker {
+        Unpacker(FrameDecoder::new())
     }
 
-    fn json<T: DeserializeOwned>(&self, what: &'static str) -> Result<T, StreamError> {
-        serde_json::from_slice(&self.bytes).map_err(|_| StreamError::Malformed(what))
+    /// What is in a frame; `None` if its kind is not known.
+    pub(super) fn frame(&mut self, raw: RawFrame<'_>) -> Result<Option<Frame>, StreamError> {
+        Ok(Some(match raw.kind {
+            kind::HELLO => Frame::Hello(json(raw.bytes, "a greeting")?),
+            kind::RECORDS => Frame::Records(RecordBlock::new(self.unpack(raw.bytes)?)),
+            kind::ANSWER => {
+                let (number, at, ahead) =
+                    raw.answer().ok_or(StreamError::Malformed("an answer"))?;
+                Frame::Answer(number, at, ahead)
+            }
+            kind::STATE => Frame::State(json(raw.bytes, "a state")?),
+            kind::END => Frame::End(shown(raw.bytes)),
+            kind::LOST => {
+                let count = raw.bytes.try_into().map_err(|_| StreamError::Malformed("a count"))?;
+                Frame::Lost(u64::from_le_bytes(count))
+            }
+            _ => return Ok(None),
+        }))
     }
 
-    /// The records of the frame.
-    fn unpack(&mut self) -> Result<Vec<u8>, StreamError> {
-        let damaged = |_| StreamError::Malformed("records that cannot be unpacked");
-        let mut from = self.bytes.as_slice();
-        self.decoder.reset(&mut from).map_err(damaged)?;
+    /// The records of a frame, behind their number of events.
+    fn unpack(&mut self, bytes: &[u8]) -> Result<Vec<u8>, StreamError> {
+        const DAMAGED: StreamError = StreamError::Malformed("records that cannot be unpacked");
+        let (_, mut from) = bytes.split_at_checked(4).ok_or(DAMAGED)?;
+        self.0.reset(&mut from).map_err(|_| DAMAGED)?;
         let mut records = Vec::new();
-        while !self.decoder.is_finished() {
+        while !self.0.is_finished() {
             let step = BlockDecodingStrategy::UptoBlocks(8);
-            self.decoder.decode_blocks(&mut from, step).map_err(damaged)?;
-            self.decoder.collect_to_writer(&mut records).map_err(StreamError::Ended)?;
+            self.0.decode_blocks(&mut from, step).map_err(|_| DAMAGED)?;
+            self.0.collect_to_writer(&mut records).map_err(StreamError::Ended)?;
             if records.len() > MAX_RECORDS {
                 return Err(StreamError::Malformed("a frame has too many records"));
             }
         }
-        self.decoder.collect_to_writer(&mut records).map_err(StreamError::Ended)?;
+        self.0.collect_to_writer(&mut records).map_err(StreamError::Ended)?;
         Ok(records)
     }
 }
 
-/// Foreign text for people: one line, and not a long one.
-pub(crate) fn shown(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    let is_text =
-        |line: &&str| line.chars().any(char::is_alphanumeric) && !line.contains('\u{FFFD}');
-    let line = text.lines().map(str::trim).find(is_text).unwrap_or_default();
-    human::clean(&line.chars().take(SHOWN).collect::<String>())
+fn json<T: DeserializeOwned>(bytes: &[u8], what: &'static str) -> Result<T, StreamError> {
+    serde_json::from_slice(bytes).map_err(|_| StreamError::Malformed(what))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::error::STREAM_VERSION;
     use super::*;
     use wirelap_events::{Body, Cpu, Event, ProcessEnd};
     use wirelap_recording::Entry;
@@ -347,6 +289,7 @@ mod tests {
         writer.records(&mut records).unwrap();
         writer.records(&mut records).unwrap();
         writer.answer(7, Nanos(8), -9).unwrap();
+        writer.lost(5).unwrap();
         writer.state(AgentState { at: 9, ..AgentState::default() }).unwrap();
         writer.end("the end").unwrap();
         [greeting, &writer.out].concat()
@@ -365,11 +308,32 @@ mod tests {
         assert_eq!(count, 999);
         assert!(matches!(block.peek(), Some(Entry::Event(event)) if event.at == Nanos(1)));
         assert!(matches!(reader.next_frame().unwrap(), Frame::Answer(7, Nanos(8), -9)));
+        assert!(matches!(reader.next_frame().unwrap(), Frame::Lost(5)));
         let Frame::State(state) = reader.next_frame().unwrap() else { panic!() };
         assert!(state.at == 9 && state.record_bytes > 999);
         assert!(matches!(reader.next_frame().unwrap(), Frame::End(why) if why == "the end"));
         assert!(matches!(reader.next_frame(), Err(StreamError::Ended(_))));
         assert!(reader.bytes_read() > 0);
+    }
+
+    #[test]
+    fn a_frame_that_is_passed_on_stays_as_it_is_and_tells_how_many_events_it_has() {
+        let bytes = stream(b"");
+        let first_line = format!("wirelap agent {STREAM_VERSION}\n");
+        assert_eq!(first_line.as_bytes(), FIRST_LINE);
+        let mut reader = AgentReader::begin(bytes.as_slice(), |_| Ok(())).unwrap();
+        let (mut passed_on, mut events, mut answers) =
+            (FIRST_LINE.to_vec(), Vec::new(), Vec::new());
+        while let Ok(raw) = reader.next_raw() {
+            let mut tagged = Vec::new();
+            raw.tagged(&mut tagged);
+            assert_eq!(RawFrame::of_tagged(&tagged), Some(raw));
+            events.push(raw.events());
+            answers.extend(raw.answer());
+            raw.write_to(&mut passed_on).unwrap();
+        }
+        assert_eq!(passed_on, bytes);
+        assert_eq!((events, answers), (vec![0, 999, 0, 0, 0, 0], vec![(7, Nanos(8))]));
     }
 
     #[test]
@@ -379,7 +343,7 @@ mod tests {
         assert!(text(b"").contains("the connection ended"));
         assert!(text(b"hello\n\x1b[2J").contains("says “hello”"));
         assert!(text(&vec![b'x'; MAX_GREETING * 2]).contains("says “xxx"));
-        assert!(text(b"wirelap agent 2\n").contains("version 2 of the protocol"));
+        assert!(text(b"wirelap agent 1\n").contains("version 1 of the protocol"));
     }
 
     #[test]

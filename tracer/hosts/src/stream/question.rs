@@ -1,6 +1,7 @@
 //! The lines that an agent reads.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::str::FromStr;
 use wirelap_events::Pid;
 
@@ -15,6 +16,10 @@ pub enum Question {
     States(Pid),
     /// Send no events from now on, because another agent of this kernel does; or send them again.
     Rest(bool),
+    /// Tell again which sockets are open, because somebody listens who did not before, or has missed something.
+    Again,
+    /// Leave the connection between these addresses out: it carries what agents send.
+    Carrier(SocketAddr, SocketAddr),
 }
 
 impl fmt::Display for Question {
@@ -24,6 +29,8 @@ impl fmt::Display for Question {
             Question::Place(pid) => write!(f, "place {}", pid.0),
             Question::States(pid) => write!(f, "states {}", pid.0),
             Question::Rest(rests) => write!(f, "rest {rests}"),
+            Question::Again => f.write_str("again"),
+            Question::Carrier(one, other) => write!(f, "carrier {one} {other}"),
         }
     }
 }
@@ -33,13 +40,22 @@ impl FromStr for Question {
     type Err = ();
 
     fn from_str(line: &str) -> Result<Question, ()> {
-        let (what, number) = line.trim_end().split_once(' ').ok_or(())?;
+        let line = line.trim_end();
+        if line == "again" {
+            return Ok(Question::Again);
+        }
+        let (what, number) = line.split_once(' ').ok_or(())?;
         let pid = || number.parse().map(Pid).map_err(drop);
         match what {
             "ping" => number.parse().map(Question::Ping).map_err(drop),
             "place" => pid().map(Question::Place),
             "states" => pid().map(Question::States),
             "rest" => number.parse().map(Question::Rest).map_err(drop),
+            "carrier" => {
+                let (one, other) = number.split_once(' ').ok_or(())?;
+                let both = one.parse().ok().zip(other.parse().ok());
+                both.map(|(one, other)| Question::Carrier(one, other)).ok_or(())
+            }
             _ => Err(()),
         }
     }
@@ -51,12 +67,18 @@ mod tests {
 
     #[test]
     fn a_question_is_read_as_it_was_written() {
-        let rest = Question::Rest(true);
-        for question in [Question::Ping(7), Question::Place(Pid(8)), Question::States(Pid(9)), rest]
-        {
+        let address = "[::1]:7".parse().unwrap();
+        for question in [
+            Question::Ping(7),
+            Question::Place(Pid(8)),
+            Question::States(Pid(9)),
+            Question::Rest(true),
+            Question::Again,
+            Question::Carrier(address, ([10, 0, 0, 1], 8).into()),
+        ] {
             assert_eq!(question.to_string().parse(), Ok(question));
         }
-        for other in ["", "ping", "ping x", "place -1", "rest x", "later 5"] {
+        for other in ["", "ping", "ping x", "place -1", "rest x", "carrier 1", "later 5"] {
             assert_eq!(other.parse::<Question>(), Err(()), "{other}");
         }
     }

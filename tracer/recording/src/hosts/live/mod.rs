@@ -145,6 +145,21 @@ impl LiveClocks {
         }
     }
 
+    /// Adds a host, whose number is the next one; none if there are [`MAX_HOSTS`] already.
+    pub fn add_host(&mut self) {
+        let hosts = self.steps.len().saturating_add(1);
+        if hosts > MAX_HOSTS {
+            return;
+        }
+        // Packets that wait for another sighting are forgotten: the next ones do as well.
+        self.sightings = SightingTable::new(hosts);
+        self.choices.push(PacketChoice::new(self.sightings.budget()));
+        self.pairs.add_host(hosts);
+        self.stated.add_host();
+        self.estimate.clocks.push(None);
+        self.steps.push(None);
+    }
+
     /// A packet that a host saw, at a time of its own monotonic clock. Called for every packet of every host, in the order of
     /// each host's times; a host may be many seconds behind the others.
     pub fn packet(&mut self, host: usize, at: Nanos, packet: &Packet<'_>) {

@@ -25,6 +25,11 @@ impl Pairs {
         Pairs { pairs, samples: 0 }
     }
 
+    /// There is one host more: so many.
+    pub fn add_host(&mut self, hosts: usize) {
+        self.pairs.resize_with(index([0, hosts]), || None);
+    }
+
     /// A packet, or one way of a question.
     pub fn add(&mut self, passage: Passage, is_ping: bool) {
         let Passage { from, to, sent, received } = passage;

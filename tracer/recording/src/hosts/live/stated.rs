@@ -34,6 +34,11 @@ impl Statements {
         Statements(vec![None; hosts])
     }
 
+    /// There is one host more.
+    pub fn add_host(&mut self) {
+        self.0.push(None);
+    }
+
     /// Number of hosts.
     pub fn hosts(&self) -> usize {
         self.0.len()
