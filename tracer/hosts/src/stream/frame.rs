@@ -333,7 +333,7 @@ mod tests {
             raw.write_to(&mut passed_on).unwrap();
         }
         assert_eq!(passed_on, bytes);
-        assert_eq!((events, answers), (vec![0, 999, 0, 0, 0, 0], vec![(7, Nanos(8))]));
+        assert_eq!((events, answers), (vec![0, 999, 0, 0, 0, 0], vec![(7, Nanos(8), -9)]));
     }
 
     #[test]
