@@ -3,7 +3,6 @@
 //! A field behind a semicolon was added later: the first recordings end before it.
 
 use super::WireValue;
-use super::bytes::Bytes;
 use super::value::{fields, variants};
 use wirelap_events::{
     DropCause, DroppedPacket, FlowKey, Holder, LossCause, LostEvents, Nagle, OffCpuReason,
@@ -52,6 +51,7 @@ variants! {
 
 #[cfg(test)]
 mod tests {
+    use super::super::bytes::Bytes;
     use super::*;
     use wirelap_events::{Nanos, PacketId};
 
