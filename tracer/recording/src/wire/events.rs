@@ -5,10 +5,10 @@
 use super::WireValue;
 use super::value::{fields, variants};
 use wirelap_events::{
-    DropCause, DroppedPacket, FlowKey, Holder, LossCause, LostEvents, Nagle, OffCpuReason,
-    PacketHook, PacketKind, Probe, ProcessEnd, ReadCall, ReadKind, Ready, ReadyKind, Recovery,
-    Retransmit, SendCall, SendKind, SleepCall, Socket, SocketOrigin, TaskId, TcpFields,
-    ThreadActivity, ThreadState, Transport, TxState,
+    DropCause, DroppedPacket, FlowKey, LossCause, LostEvents, Nagle, OffCpuReason, PacketHook,
+    PacketKind, Probe, ProcessEnd, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit,
+    SendCall, SendKind, SleepCall, Socket, SocketOrigin, TaskId, TcpFields, ThreadActivity,
+    ThreadState, Transport, TxState,
 };
 
 fields! {
@@ -21,7 +21,6 @@ fields! {
     TcpFields { seq, ack, flags, window }
     Retransmit { socket, start, len; recovery }
     DroppedPacket { flow, cause, reason, len; outward, queued, tcp, netns, mtu }
-    Holder { task, comm, held }
     LostEvents { probe, count; cause }
     ThreadState { task, activity; cpu_time }
     ProcessEnd { task, status, out_of_memory }

@@ -1,6 +1,8 @@
 //! Writers and readers of the values that a record consists of.
 
+use super::WireValue;
 use super::bytes::{Bytes, put_signed, put_unsigned};
+use wirelap_events::{Comm, Tid};
 
 /// Takes the values of records, one after the other.
 pub trait WireWriter {
@@ -28,6 +30,9 @@ pub trait WireWriter {
     /// Takes bytes that another program wrote, and their number.
     fn text(&mut self, text: &[u8]);
 
+    /// Takes the name of a thread, which is mostly the one that it had before.
+    fn name(&mut self, thread: Tid, name: &Comm);
+
     /// Takes that the record ends here, although more may follow in others.
     fn end(&mut self, is_end: bool);
 }
@@ -41,6 +46,7 @@ pub trait WireReader {
     fn sequence(&mut self) -> Option<u32>;
     fn address(&mut self) -> Option<u64>;
     fn fill(&mut self, bytes: &mut [u8]) -> Option<()>;
+    fn name(&mut self, thread: Tid) -> Option<Comm>;
     fn is_end(&mut self) -> Option<bool>;
 
     /// The next `N` bytes.
@@ -93,6 +99,11 @@ impl WireWriter for Vec<u8> {
         self.extend_from_slice(text);
     }
 
+    #[inline]
+    fn name(&mut self, _: Tid, name: &Comm) {
+        name.put(self);
+    }
+
     /// The length of a record says where it ends.
     #[inline]
     fn end(&mut self, _: bool) {}
@@ -134,6 +145,11 @@ impl WireReader for Bytes<'_> {
     fn fill(&mut self, bytes: &mut [u8]) -> Option<()> {
         bytes.copy_from_slice(self.take(bytes.len())?);
         Some(())
+    }
+
+    #[inline]
+    fn name(&mut self, _: Tid) -> Option<Comm> {
+        Comm::take(self)
     }
 
     #[inline]

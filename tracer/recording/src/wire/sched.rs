@@ -11,7 +11,7 @@
 
 use super::value::fields;
 use super::{WireReader, WireValue, WireWriter};
-use wirelap_events::{Holder, Nanos, Quota, Wake};
+use wirelap_events::{Holder, Nanos, Quota, TaskId, Wake};
 
 impl WireValue for Wake {
     fn put<W: WireWriter>(&self, out: &mut W) {
@@ -29,7 +29,7 @@ impl WireValue for Wake {
         throttled.put(out);
         cgroup.put(out);
         sleep.put(out);
-        waker_comm.put(out);
+        out.name(self.waker.tid, waker_comm);
         let last = others.iter().rposition(|holder| *holder != Holder::NOBODY);
         let others = &others[..last.map_or(0, |last| last.saturating_add(1))];
         out.unsigned(others.len() as u64);
@@ -65,7 +65,7 @@ impl WireValue for Wake {
         wake.throttled = WireValue::take(from)?;
         wake.cgroup = WireValue::take(from)?;
         wake.sleep = WireValue::take(from)?;
-        wake.waker_comm = WireValue::take(from)?;
+        wake.waker_comm = from.name(wake.waker.tid)?;
         let others = usize::from(u8::take(from)?);
         for other in wake.others.get_mut(..others)? {
             *other = WireValue::take(from)?;
@@ -81,6 +81,20 @@ impl WireValue for Wake {
     }
 }
 
+impl WireValue for Holder {
+    fn put<W: WireWriter>(&self, out: &mut W) {
+        self.task.put(out);
+        out.name(self.task.tid, &self.comm);
+        self.held.put(out);
+    }
+
+    fn take<R: WireReader>(from: &mut R) -> Option<Holder> {
+        let task: TaskId = WireValue::take(from)?;
+        let comm = from.name(task.tid)?;
+        Some(Holder { task, comm, held: WireValue::take(from)? })
+    }
+}
+
 fields! {
     Quota { cgroup, task, is_v2, quota, period, periods, throttled_periods, throttled, name }
 }
@@ -90,7 +104,7 @@ mod tests {
     use super::super::bytes::Bytes;
     use super::*;
     use arrayvec::ArrayString;
-    use wirelap_events::{CgroupId, Comm, OTHERS, Pid, SleepCall, TaskId, Tid};
+    use wirelap_events::{CgroupId, Comm, OTHERS, Pid, SleepCall, Tid};
 
     fn wake() -> Wake {
         let task = TaskId { pid: Pid(7), tid: Tid(8) };
