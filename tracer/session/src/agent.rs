@@ -23,7 +23,7 @@ use wirelap_capture::{CaptureConfig, CaptureError, Urgency, clock};
 use wirelap_events::{Body, Cpu, Event, Nanos, Pid, Socket};
 use wirelap_hosts::stream::{AgentState, AgentWriter, Hello, ProbeCount, ProcessUse, Question};
 use wirelap_process::{Failure, Signals, remedy, rights};
-use wirelap_recording::{Note, RecordBuffer};
+use wirelap_recording::{Note, RecordPacker};
 
 /// The longest wait for events.
 const WAIT: Duration = Duration::from_millis(5);
@@ -89,7 +89,7 @@ pub fn run_agent(settings: &AgentSettings, signals: &Signals) -> Result<(), Fail
         urgency,
         stream,
         questions,
-        records: RecordBuffer::default(),
+        records: RecordPacker::default(),
         places: PlaceReader::default(),
         meters: BTreeMap::new(),
         own: Meter::start(std::process::id()),
@@ -152,7 +152,7 @@ struct Agent {
     urgency: Option<Urgency>,
     stream: Stream,
     questions: Receiver<Question>,
-    records: RecordBuffer,
+    records: RecordPacker,
     places: PlaceReader,
     /// Meters of the processes that were asked for.
     meters: BTreeMap<u32, Meter>,
@@ -188,7 +188,7 @@ impl Agent {
             if is_due && told.is_none_or(|told| told.elapsed() >= STATE_INTERVAL) {
                 told = Some(Instant::now());
                 let state = self.state();
-                if lock(&self.stream).state(state).is_err() {
+                if lock(&self.stream).state(&state).is_err() {
                     return Ok(());
                 }
             }
@@ -216,7 +216,7 @@ impl Agent {
             }
             // What programs encrypt leaves no host.
             if !matches!(event.body, Body::Plain(_) | Body::Written(_)) {
-                records.event(event, false);
+                records.event(event);
             }
         })?;
         let until = self.observer.taken_until(before, count, last);
@@ -238,7 +238,7 @@ impl Agent {
                     let at = machine::now();
                     for state in machine::thread_states(pid) {
                         let event = Event { at, cpu: Cpu(0), body: Body::State(state) };
-                        self.records.event(&event, false);
+                        self.records.event(&event);
                     }
                 }
                 Question::Rest(rests) => self.rest(rests),
@@ -255,7 +255,7 @@ impl Agent {
                 // Where its bytes were when it was found says nothing any more.
                 let socket = Socket { tx_next: None, rx_next: None, ..*socket };
                 let event = Event { at, cpu: Cpu(0), body: Body::Socket(socket) };
-                self.records.event(&event, false);
+                self.records.event(&event);
             }
         }
         self.rests = rests;

@@ -1,18 +1,17 @@
 //! Frames ↔ bytes.
 
 use super::facts::{AgentState, Hello};
-use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
-use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::mem;
 use std::time::Duration;
 use wirelap_events::{Nanos, human};
-use wirelap_recording::{RecordBlock, RecordBuffer};
+use wirelap_recording::{RecordBlock, RecordPacker, RecordUnpacker};
 
 /// The line that an agent's stream begins with.
-const FIRST_LINE: &[u8] = b"wirelap agent 1\n";
+const FIRST_LINE: &[u8] = b"wirelap agent 2\n";
 
 /// Beginning of the line that asks for the program; the architecture of the host follows.
 const PUSH: &[u8] = b"wirelap push ";
@@ -25,9 +24,6 @@ const MAX_GREETING: usize = 64 << 10;
 
 /// The longest frame.
 const MAX_FRAME: usize = 16 << 20;
-
-/// The most bytes of records in a frame.
-const MAX_RECORDS: usize = 64 << 20;
 
 /// Longest time from the start of an agent to its first word.
 pub const LONGEST_SILENCE: Duration = Duration::from_secs(20);
@@ -98,7 +94,7 @@ impl fmt::Display for StreamError {
             }
             StreamError::OtherVersion(version) => write!(
                 f,
-                "the agent speaks version {version} of the protocol, and this wirelap version 1: install the same version on both \
+                "the agent speaks version {version} of the protocol, and this wirelap version 2: install the same version on both \
                  hosts, or use --push"
             ),
             StreamError::OtherArchitecture(its) => write!(
@@ -118,8 +114,6 @@ impl fmt::Display for StreamError {
 pub struct AgentWriter<W> {
     out: W,
     scratch: Vec<u8>,
-    /// Bytes of records before they were compressed.
-    record_bytes: u64,
 }
 
 impl<W: Write> AgentWriter<W> {
@@ -130,7 +124,7 @@ impl<W: Write> AgentWriter<W> {
     pub fn begin(mut out: W) -> io::Result<AgentWriter<W>> {
         out.write_all(FIRST_LINE)?;
         out.flush()?;
-        Ok(AgentWriter { out, scratch: Vec::new(), record_bytes: 0 })
+        Ok(AgentWriter { out, scratch: Vec::new() })
     }
 
     /// Writes who the agent is, before anything else.
@@ -145,15 +139,16 @@ impl<W: Write> AgentWriter<W> {
     ///
     /// # Errors
     /// Nobody reads the stream.
-    pub fn records(&mut self, records: &mut RecordBuffer) -> io::Result<()> {
+    pub fn records(&mut self, records: &mut RecordPacker) -> io::Result<()> {
         if records.is_empty() {
             return Ok(());
         }
-        self.scratch.clear();
-        records.move_to(&mut self.scratch);
-        self.record_bytes = self.record_bytes.saturating_add(self.scratch.len() as u64);
-        let compressed = compress_to_vec(self.scratch.as_slice(), CompressionLevel::Fastest);
-        self.frame(kind::RECORDS, &compressed)
+        let mut packed = mem::take(&mut self.scratch);
+        packed.clear();
+        records.move_to(&mut packed);
+        let written = self.frame(kind::RECORDS, &packed);
+        self.scratch = packed;
+        written
     }
 
     /// Answers a ping.
@@ -167,13 +162,12 @@ impl<W: Write> AgentWriter<W> {
         self.frame(kind::ANSWER, &answer)
     }
 
-    /// Writes what the agent says of itself, which has the bytes of records added.
+    /// Writes what the agent says of itself.
     ///
     /// # Errors
     /// Nobody reads the stream.
-    pub fn state(&mut self, mut state: AgentState) -> io::Result<()> {
-        state.record_bytes = self.record_bytes;
-        self.json(kind::STATE, &state)
+    pub fn state(&mut self, state: &AgentState) -> io::Result<()> {
+        self.json(kind::STATE, state)
     }
 
     /// Writes why the agent ends.
@@ -202,7 +196,7 @@ impl<W: Write> AgentWriter<W> {
 pub struct AgentReader<R> {
     from: R,
     bytes: Vec<u8>,
-    decoder: FrameDecoder,
+    unpacker: RecordUnpacker,
     /// Bytes of the stream that were read.
     read: u64,
 }
@@ -231,7 +225,7 @@ impl<R: BufRead> AgentReader<R> {
                 return Ok(AgentReader {
                     from,
                     bytes: Vec::new(),
-                    decoder: FrameDecoder::new(),
+                    unpacker: RecordUnpacker::default(),
                     read: 0,
                 });
             }
@@ -278,7 +272,7 @@ impl<R: BufRead> AgentReader<R> {
             self.read = self.read.saturating_add(len as u64).saturating_add(5);
             return Ok(match kind {
                 kind::HELLO => Frame::Hello(self.json("a greeting")?),
-                kind::RECORDS => Frame::Records(RecordBlock::new(self.unpack()?)),
+                kind::RECORDS => Frame::Records(self.records()?),
                 kind::ANSWER => self.answer()?,
                 kind::STATE => Frame::State(self.json("a state")?),
                 kind::END => Frame::End(shown(&self.bytes)),
@@ -298,22 +292,9 @@ impl<R: BufRead> AgentReader<R> {
         serde_json::from_slice(&self.bytes).map_err(|_| StreamError::Malformed(what))
     }
 
-    /// The records of the frame.
-    fn unpack(&mut self) -> Result<Vec<u8>, StreamError> {
-        let damaged = |_| StreamError::Malformed("records that cannot be unpacked");
-        let mut from = self.bytes.as_slice();
-        self.decoder.reset(&mut from).map_err(damaged)?;
-        let mut records = Vec::new();
-        while !self.decoder.is_finished() {
-            let step = BlockDecodingStrategy::UptoBlocks(8);
-            self.decoder.decode_blocks(&mut from, step).map_err(damaged)?;
-            self.decoder.collect_to_writer(&mut records).map_err(StreamError::Ended)?;
-            if records.len() > MAX_RECORDS {
-                return Err(StreamError::Malformed("a frame has too many records"));
-            }
-        }
-        self.decoder.collect_to_writer(&mut records).map_err(StreamError::Ended)?;
-        Ok(records)
+    fn records(&mut self) -> Result<RecordBlock, StreamError> {
+        let damaged = StreamError::Malformed("records that cannot be unpacked");
+        self.unpacker.unpack(&self.bytes).ok_or(damaged)
     }
 }
 
@@ -336,7 +317,7 @@ mod tests {
         let hello = Hello { version: "1.2".into(), host: "robot".into(), ..Hello::default() };
         let mut writer = AgentWriter::begin(Vec::new()).unwrap();
         writer.hello(&hello).unwrap();
-        let mut records = RecordBuffer::default();
+        let mut records = RecordPacker::default();
         for at in 1..1000 {
             let body = Body::Ended(ProcessEnd::default());
             records.event(&Event { at: Nanos(at), cpu: Cpu(1), body }, false);
@@ -344,7 +325,7 @@ mod tests {
         writer.records(&mut records).unwrap();
         writer.records(&mut records).unwrap();
         writer.answer(7, Nanos(8)).unwrap();
-        writer.state(AgentState { at: 9, ..AgentState::default() }).unwrap();
+        writer.state(&AgentState { at: 9, ..AgentState::default() }).unwrap();
         writer.end("the end").unwrap();
         [greeting, &writer.out].concat()
     }
@@ -363,7 +344,7 @@ mod tests {
         assert!(matches!(block.peek(), Some(Entry::Event(event)) if event.at == Nanos(1)));
         assert!(matches!(reader.next_frame().unwrap(), Frame::Answer(7, Nanos(8))));
         let Frame::State(state) = reader.next_frame().unwrap() else { panic!() };
-        assert!(state.at == 9 && state.record_bytes > 999);
+        assert_eq!(state.at, 9);
         assert!(matches!(reader.next_frame().unwrap(), Frame::End(why) if why == "the end"));
         assert!(matches!(reader.next_frame(), Err(StreamError::Ended(_))));
         assert!(reader.bytes_read() > 0);
@@ -376,7 +357,7 @@ mod tests {
         assert!(text(b"").contains("the connection ended"));
         assert!(text(b"hello\n\x1b[2J").contains("says “hello”"));
         assert!(text(&vec![b'x'; MAX_GREETING * 2]).contains("says “xxx"));
-        assert!(text(b"wirelap agent 2\n").contains("version 2 of the protocol"));
+        assert!(text(b"wirelap agent 1\n").contains("version 1 of the protocol"));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The streams of an agent: its stdout and its stdin.
 //!
 //! ```text
-//! agent → collector   "wirelap agent 1\n", then frames
+//! agent → collector   "wirelap agent 2\n", then frames
 //!
 //! frame       kind (1 byte) | length of what follows (4 bytes, little endian) | by kind:
 //!   1 hello     JSON: [`Hello`]
-//!   2 records   a Zstandard frame (RFC 8878) of records as recordings have them, after the time before the first
+//!   2 records   a block of a [`RecordPacker`](wirelap_recording::RecordPacker), which only who has read those before can read
 //!   3 answer    number of the ping (8 bytes, little endian) | the agent's monotonic clock in nanoseconds (8 bytes)
 //!   4 state     JSON: [`AgentState`]
 //!   5 end       UTF-8: why the agent ends
