@@ -1,6 +1,6 @@
 """Messages between hosts that `on NAME COMMAND` reaches: a broker on the second, a publisher on the first, a subscriber on the third. Prints the programs' own counts.
 
-    workload.py [--hosts PUBLISHER,BROKER,SUBSCRIBER] [--rate 2000] [--messages 100000] [--payload 64] MIDDLEWARE
+    workload.py [--hosts PUBLISHER,BROKER,SUBSCRIBER] [--rate 2000] [--messages 100000] [--payload 64] [--random] MIDDLEWARE
 
 mosquitto and its command-line clients for `mosquitto`, which virtual machines have, too; for mqtt (mosquitto), kafka, nats, zenoh (two routers: the second on
 the subscriber's host) and dds (multicast, no broker) the truth lab's Python clients, of this machine's files: hosts that are network namespaces.
@@ -20,13 +20,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "wirelap"
 PEER = f"export PYTHONDONTWRITEBYTECODE=1; cd {ROOT}/tracer/cli/tests/truth/lab && exec {CACHE}/truth/bin/python peer.py"
 # Lines with a number, at a rate. Behind a clock's tick, several are written at once.
-NUMBERS = """import sys, time
+NUMBERS = """import os, sys, time
 begun, count, rate, size = time.monotonic(), int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
 for number in range(count):
     wait = begun + number / rate - time.monotonic()
     if wait > 0:
         time.sleep(wait)
-    print(f"{number:08d}".ljust(size, "."), flush=True)
+    print((f"{number:08d}" + (os.urandom(size).hex() if sys.argv[5:] else "." * size))[:size], flush=True)
 """
 ROUTER = """import json, sys, time, zenoh
 config = zenoh.Config()
@@ -143,7 +143,7 @@ def mosquitto(chosen, publisher, subscriber, address):
     more = f"-h {address} -p 21883 -t truth -q {chosen.qos}"
     sub = server(subscriber, f"exec stdbuf -oL mosquitto_sub {more} -d -F '%p'")
     sub.expect("Subscribed")
-    command = f"python3 -c '{quoted(NUMBERS)}' {chosen.messages} {chosen.rate} {chosen.payload} | mosquitto_pub {more} -l"
+    command = f"python3 -c '{quoted(NUMBERS)}' {chosen.messages} {chosen.rate} {chosen.payload} {'random' * chosen.random} | mosquitto_pub {more} -l"
     pub = Program(publisher, f"{command} && echo done")
     pub.expect("done", 120 + 2 * chosen.messages / chosen.rate)
     numbers, before = set(), -1
@@ -185,6 +185,7 @@ def main():
     parser.add_argument("--messages", type=int, default=100_000)
     parser.add_argument("--payload", type=int, default=64)
     parser.add_argument("--qos", type=int, default=0)
+    parser.add_argument("--random", action="store_true", help="payloads of random digits, of mosquitto's clients")
     chosen = parser.parse_args()
     publisher, second, subscriber = chosen.hosts.split(",")
     try:

@@ -23,7 +23,7 @@ use wirelap_hosts::stream::{
     AgentReader, AgentWriter, Frame, Hello, Question, RawFrame, answer_bytes,
 };
 use wirelap_recording::hosts::retime;
-use wirelap_recording::{Entry, RecordBlock, RecordBuffer};
+use wirelap_recording::{Entry, RecordBlock, RecordPacker};
 use zenoh::qos::{CongestionControl, Priority};
 use zenoh::{Config, Wait};
 
@@ -173,7 +173,7 @@ fn tagged(write: impl FnOnce(&mut AgentWriter<&mut Vec<u8>>)) -> Vec<u8> {
 
 /// The block as that of a host which has begun at another time, and its own time of its end.
 fn shifted(block: &RecordBlock, host: usize, first: Nanos, start: Nanos) -> (Vec<u8>, u64) {
-    let mut records = RecordBuffer::default();
+    let mut records = RecordPacker::default();
     let mut end = first.0;
     let later = |at: Nanos| Nanos((at.0 + start.0).saturating_sub(first.0));
     let found = block.survey(|entry| match entry {
@@ -182,7 +182,7 @@ fn shifted(block: &RecordBlock, host: usize, first: Nanos, start: Nanos) -> (Vec
             end = end.max(event.at.0);
             retime(&mut event, later);
             readdress(&mut event, host);
-            records.event(&event, false);
+            records.event(&event);
         }
         Entry::Note(note) => records.note(*note),
         _ => {}

@@ -124,7 +124,6 @@ impl Host {
             skipped = count.skipped.saturating_add(skipped);
         }
         state.skipped = skipped;
-        state.record_bytes = said.record_bytes;
         state.cpu_time = Nanos(said.cpu_time);
         (state.cpu_share, state.rss_bytes) = (said.cpu_share, said.rss_bytes);
         self.processes = said.processes.into_iter().map(|used| (used.pid, used)).collect();
@@ -156,6 +155,7 @@ impl Host {
         let found = block.survey(look);
         self.frontier = found.last_tick.max(self.frontier);
         self.state.unreadable = self.state.unreadable.saturating_add(found.unreadable as u64);
+        self.state.record_bytes = self.state.record_bytes.saturating_add(block.len() as u64);
         self.waiting_bytes += block.len();
         self.waiting.push_back(Waiting { block, late });
         while self.waiting_bytes > MAX_WAITING {

@@ -9,7 +9,7 @@
 //! ```text
 //!  hosts     write
 //! ───────────────────────────
-//!  read      message
+//!  read      message   packed
 //! ───────────────────────────
 //!  record    packet    pcapng
 //! ───────────────────────────
@@ -24,6 +24,7 @@
 //! | [`message`] | what became of a message, beside the packets that carried it |
 //! | `packet` | link, IP, TCP and UDP headers: made for what was seen, read from what was captured |
 //! | [`record`] | [`Entry`] ↔ one record in a block of wirelap's own |
+//! | `packed` | entries for a connection, told by what is new in them |
 //! | `pcapng` | blocks and options of pcapng; classic pcap |
 //! | `wire` | values ↔ bytes of a record |
 
@@ -32,6 +33,7 @@
 
 pub mod hosts;
 pub mod message;
+mod packed;
 mod packet;
 mod pcapng;
 pub mod read;
@@ -40,6 +42,7 @@ mod wire;
 mod write;
 
 pub use message::{MessageLeg, MessageSink};
+pub use packed::{RecordPacker, RecordUnpacker, Unpacked};
 pub use packet::UnreadablePacket;
 pub use packet::fragments::{FragmentTable, IncompleteDatagrams};
 pub use pcapng::SectionHeader;

@@ -23,7 +23,7 @@ use wirelap_capture::{CaptureConfig, CaptureError, Urgency, clock};
 use wirelap_events::{Body, Cpu, Event, Nanos, Pid, Socket};
 use wirelap_hosts::stream::{AgentState, AgentWriter, Hello, ProbeCount, ProcessUse, Question};
 use wirelap_process::{Failure, Signals, remedy, rights};
-use wirelap_recording::{Note, RecordBuffer};
+use wirelap_recording::{Note, RecordPacker};
 
 /// The longest wait for events.
 const WAIT: Duration = Duration::from_millis(5);
@@ -89,7 +89,7 @@ pub fn run_agent(settings: &AgentSettings, signals: &Signals) -> Result<(), Fail
         urgency,
         stream,
         questions,
-        records: RecordBuffer::default(),
+        records: RecordPacker::default(),
         places: PlaceReader::default(),
         meters: BTreeMap::new(),
         own: Meter::start(std::process::id()),
@@ -153,7 +153,7 @@ struct Agent {
     urgency: Option<Urgency>,
     stream: Stream,
     questions: Receiver<Question>,
-    records: RecordBuffer,
+    records: RecordPacker,
     places: PlaceReader,
     /// Meters of the processes that were asked for.
     meters: BTreeMap<u32, Meter>,
@@ -189,7 +189,7 @@ impl Agent {
             if is_due && told.is_none_or(|told| told.elapsed() >= STATE_INTERVAL) {
                 told = Some(Instant::now());
                 let state = self.state();
-                if lock(&self.stream).state(state).is_err() {
+                if lock(&self.stream).state(&state).is_err() {
                     return Ok(());
                 }
             }
@@ -217,7 +217,7 @@ impl Agent {
             }
             // What programs encrypt leaves no host.
             if !matches!(event.body, Body::Plain(_) | Body::Written(_)) {
-                records.event(event, false);
+                records.event(event);
             }
         })?;
         let until = self.observer.taken_until(before, count, last);
@@ -239,11 +239,11 @@ impl Agent {
                     let at = machine::now();
                     for state in machine::thread_states(pid) {
                         let event = Event { at, cpu: Cpu(0), body: Body::State(state) };
-                        self.records.event(&event, false);
+                        self.records.event(&event);
                     }
                 }
                 Question::Rest(rests) => self.rest(rests),
-                Question::Again if !self.rests => self.tell_what_is_open(),
+                Question::Again if !self.rests => self.begin_again(),
                 Question::Carrier(one, other) => self.carriers.add(one, other),
                 Question::Again => {}
                 Question::Ping(_) => {}
@@ -258,7 +258,17 @@ impl Agent {
         }
     }
 
-    /// Tells what somebody needs to know who listens only now: this namespace, and the sockets that are open.
+    /// Tells what somebody needs to know who listens only now, or has missed something: who has not read the blocks before can read the
+    /// next ones.
+    fn begin_again(&mut self) {
+        if !self.records.is_empty() && lock(&self.stream).records(&mut self.records).is_err() {
+            return;
+        }
+        self.records.begin_again();
+        self.tell_what_is_open();
+    }
+
+    /// Tells this namespace, and the sockets that are open.
     fn tell_what_is_open(&mut self) {
         self.tell_namespace();
         let at = machine::now();
@@ -266,7 +276,7 @@ impl Agent {
             // Where its bytes were when it was found says nothing any more.
             let socket = Socket { tx_next: None, rx_next: None, ..*socket };
             let event = Event { at, cpu: Cpu(0), body: Body::Socket(socket) };
-            self.records.event(&event, false);
+            self.records.event(&event);
         }
     }
 

@@ -49,6 +49,9 @@ const QUIET: Duration = Duration::from_millis(100);
 /// The longest time that the end waits for further events.
 const DRAIN: Duration = Duration::from_secs(3);
 
+/// The same where events come from hosts, of which one that is behind by less than five seconds is waited for.
+const DRAIN_HOSTS: Duration = Duration::from_secs(6);
+
 /// Findings of a session.
 #[derive(Debug)]
 pub struct Findings<S> {
@@ -263,8 +266,9 @@ impl<S: DeliverySink> SessionThread<S> {
     /// Takes the events from before this call that are still in the ring buffer; on a busy machine these are many.
     fn catch_up(&mut self) -> Result<(), CaptureError> {
         let (began, now) = (Instant::now(), machine::now());
+        let limit = if self.capture.hosts().is_some() { DRAIN_HOSTS } else { DRAIN };
         let mut taken = Nanos(0);
-        while taken < now && began.elapsed() < DRAIN && !self.is_unwritable() {
+        while taken < now && began.elapsed() < limit && !self.is_unwritable() {
             (_, taken) = self.poll()?;
             self.tick(taken);
         }

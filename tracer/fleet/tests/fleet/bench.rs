@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use wirelap_events::{Body, Cpu, Event, Nanos, ProcessEnd};
 use wirelap_hosts::stream::{AgentWriter, FleetFrame, FleetReader, Hello};
-use wirelap_recording::RecordBuffer;
+use wirelap_recording::RecordPacker;
 use zenoh::{Config, Session, Wait};
 
 /// The longest wait for anything.
@@ -58,10 +58,10 @@ fn stream(events: u64, begins: bool) -> Vec<u8> {
     if begins {
         writer.hello(&Hello { host: "robot".into(), ..Hello::default() }).unwrap();
     }
-    let mut records = RecordBuffer::default();
+    let mut records = RecordPacker::default();
     for at in 0..events {
         let body = Body::Ended(ProcessEnd::default());
-        records.event(&Event { at: Nanos(at), cpu: Cpu(1), body }, false);
+        records.event(&Event { at: Nanos(at), cpu: Cpu(1), body });
     }
     writer.records(&mut records).unwrap();
     drop(writer);

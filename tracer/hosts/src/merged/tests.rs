@@ -267,8 +267,8 @@ fn hosts_of_a_fleet_join_while_others_are_observed() {
     let (news, receiver) = sync_channel(MAX_NEWS);
     let fleet = HostTarget::Fleet { name: "plant".into(), command: Vec::new() };
     let targets = [HostTarget::Here, fleet];
-    let merged = MergedHosts::of(&targets, receiver, Vec::new(), now, "kernel 0");
-    let mut hosts = Hosts { merged, news, lost: 0 };
+    let merged = MergedHosts::of(&targets, receiver, Vec::new(), (now, oscillator), "kernel 0");
+    let mut hosts = Hosts { merged, news, lost: 0, until: Cell::new(500), ahead: 0 };
     hosts.reports(0, &[1_000], 2_000);
     assert_eq!(hosts.out(), [(1_000, 1)]);
     let names = |hosts: &Hosts| -> Vec<String> {
@@ -278,9 +278,9 @@ fn hosts_of_a_fleet_join_while_others_are_observed() {
     hosts.news.send((1, News::Fleet(None))).unwrap();
     hosts.news.send((1, News::Joined("robot".into()))).unwrap();
     assert_eq!(hosts.out(), []);
+    hosts.begins(1);
     hosts.has_this_clock(1);
     hosts.merged.clocks.refresh(now());
-    hosts.begins(1);
     hosts.reports(1, &[3_000], 5_000);
     hosts.reports(0, &[4_000], 5_000);
     assert_eq!(hosts.out(), [(3_000, 2), (4_000, 1)]);

@@ -39,8 +39,6 @@ pub struct AgentState {
     pub cpu_share: f64,
     /// The most resident memory of the agent in bytes.
     pub rss_bytes: u64,
-    /// Bytes of records before they were compressed.
-    pub record_bytes: u64,
     /// Processes that the collector has asked for.
     pub processes: Vec<ProcessUse>,
 }

@@ -3,6 +3,7 @@
 use super::error::{StreamError, shown};
 use super::frame::{Frame, Unpacker};
 use super::raw::{self, RawFrame, read_raw};
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read, Write};
 use std::net::SocketAddr;
 
@@ -109,7 +110,8 @@ impl<W: Write> FleetWriter<W> {
 pub struct FleetReader<R> {
     from: R,
     bytes: Vec<u8>,
-    unpacker: Unpacker,
+    /// By the numbers of the hosts.
+    unpackers: BTreeMap<u16, Unpacker>,
 }
 
 impl<R: BufRead> FleetReader<R> {
@@ -124,7 +126,7 @@ impl<R: BufRead> FleetReader<R> {
             return Err(StreamError::over());
         }
         if line == FIRST_LINE {
-            return Ok(FleetReader { from, bytes: Vec::new(), unpacker: Unpacker::new() });
+            return Ok(FleetReader { from, bytes: Vec::new(), unpackers: BTreeMap::new() });
         }
         Err(match line.strip_prefix(ANY_VERSION) {
             Some(version) => StreamError::OtherVersion(shown(version)),
@@ -140,23 +142,29 @@ impl<R: BufRead> FleetReader<R> {
         loop {
             let mut host = [0; 2];
             self.from.read_exact(&mut host).map_err(StreamError::Ended)?;
+            let host = u16::from_le_bytes(host);
             let kind = read_raw(&mut self.from, &mut self.bytes)?;
             let bytes = self.bytes.as_slice();
             let frame = match kind {
                 kind::JOINED => FleetFrame::Joined(shown(bytes)),
-                kind::LEFT => FleetFrame::Left(shown(bytes)),
+                kind::LEFT => {
+                    self.unpackers.remove(&host);
+                    FleetFrame::Left(shown(bytes))
+                }
                 kind::TROUBLE => FleetFrame::Trouble(shown(bytes)),
                 kind::CARRIER => {
                     let (one, other) =
                         carrier(bytes).ok_or(StreamError::Malformed("a connection"))?;
                     FleetFrame::Carrier(one, other)
                 }
-                _ => match self.unpacker.frame(RawFrame { kind, bytes })? {
-                    Some(frame) => FleetFrame::Agent(frame),
-                    None => continue,
-                },
+                _ => {
+                    match self.unpackers.entry(host).or_default().frame(RawFrame { kind, bytes })? {
+                        Some(frame) => FleetFrame::Agent(frame),
+                        None => continue,
+                    }
+                }
             };
-            return Ok((u16::from_le_bytes(host), frame, bytes.len() as u64));
+            return Ok((host, frame, bytes.len() as u64));
         }
     }
 }

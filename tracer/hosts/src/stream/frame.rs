@@ -3,13 +3,12 @@
 use super::error::{StreamError, shown};
 use super::facts::{AgentState, Hello};
 use super::raw::{RawFrame, answer_bytes, kind, read_raw};
-use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
-use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{self, BufRead, Read, Write};
+use std::mem;
 use wirelap_events::Nanos;
-use wirelap_recording::{RecordBlock, RecordBuffer};
+use wirelap_recording::{RecordBlock, RecordPacker, RecordUnpacker, Unpacked};
 
 /// The line that an agent's stream begins with.
 const FIRST_LINE: &[u8] = b"wirelap agent 2\n";
@@ -22,9 +21,6 @@ const ANY_VERSION: &[u8] = b"wirelap agent ";
 
 /// The most bytes before the first line: what a login shell says.
 const MAX_GREETING: usize = 64 << 10;
-
-/// The most bytes of records in a frame.
-const MAX_RECORDS: usize = 64 << 20;
 
 /// A unit of an agent's stream.
 #[derive(Debug)]
@@ -48,8 +44,6 @@ pub enum Frame {
 pub struct AgentWriter<W> {
     out: W,
     scratch: Vec<u8>,
-    /// Bytes of records before they were compressed.
-    record_bytes: u64,
 }
 
 impl<W: Write> AgentWriter<W> {
@@ -60,7 +54,7 @@ impl<W: Write> AgentWriter<W> {
     pub fn begin(mut out: W) -> io::Result<AgentWriter<W>> {
         out.write_all(FIRST_LINE)?;
         out.flush()?;
-        Ok(AgentWriter { out, scratch: Vec::new(), record_bytes: 0 })
+        Ok(AgentWriter { out, scratch: Vec::new() })
     }
 
     /// Writes who the agent is, before anything else.
@@ -75,17 +69,16 @@ impl<W: Write> AgentWriter<W> {
     ///
     /// # Errors
     /// Nobody reads the stream.
-    pub fn records(&mut self, records: &mut RecordBuffer) -> io::Result<()> {
+    pub fn records(&mut self, records: &mut RecordPacker) -> io::Result<()> {
         if records.is_empty() {
             return Ok(());
         }
-        self.scratch.clear();
-        let events = records.events();
-        records.move_to(&mut self.scratch);
-        self.record_bytes = self.record_bytes.saturating_add(self.scratch.len() as u64);
-        let mut compressed = events.to_le_bytes().to_vec();
-        compressed.extend(compress_to_vec(self.scratch.as_slice(), CompressionLevel::Fastest));
-        self.frame(kind::RECORDS, &compressed)
+        let mut packed = mem::take(&mut self.scratch);
+        packed.clear();
+        records.move_to(&mut packed);
+        let written = self.frame(kind::RECORDS, &packed);
+        self.scratch = packed;
+        written
     }
 
     /// Answers a ping.
@@ -96,13 +89,12 @@ impl<W: Write> AgentWriter<W> {
         self.frame(kind::ANSWER, &answer_bytes(number, at, ahead))
     }
 
-    /// Writes what the agent says of itself, which has the bytes of records added.
+    /// Writes what the agent says of itself.
     ///
     /// # Errors
     /// Nobody reads the stream.
-    pub fn state(&mut self, mut state: AgentState) -> io::Result<()> {
-        state.record_bytes = self.record_bytes;
-        self.json(kind::STATE, &state)
+    pub fn state(&mut self, state: &AgentState) -> io::Result<()> {
+        self.json(kind::STATE, state)
     }
 
     /// Writes that so many events were left out on the way.
@@ -165,7 +157,7 @@ impl<R: BufRead> AgentReader<R> {
                 return Ok(AgentReader {
                     from,
                     bytes: Vec::new(),
-                    unpacker: Unpacker::new(),
+                    unpacker: Unpacker::default(),
                     read: 0,
                 });
             }
@@ -219,19 +211,16 @@ impl<R: BufRead> AgentReader<R> {
     }
 }
 
-/// Unpacks frames.
-pub(super) struct Unpacker(FrameDecoder);
+/// Unpacks the frames of one agent.
+#[derive(Debug, Default)]
+pub(super) struct Unpacker(RecordUnpacker);
 
 impl Unpacker {
-    pub(super) fn new() -> Unpacker {
-        Unpacker(FrameDecoder::new())
-    }
-
     /// What is in a frame; `None` if its kind is not known.
     pub(super) fn frame(&mut self, raw: RawFrame<'_>) -> Result<Option<Frame>, StreamError> {
         Ok(Some(match raw.kind {
             kind::HELLO => Frame::Hello(json(raw.bytes, "a greeting")?),
-            kind::RECORDS => Frame::Records(RecordBlock::new(self.unpack(raw.bytes)?)),
+            kind::RECORDS => self.records(raw.bytes)?,
             kind::ANSWER => {
                 let (number, at, ahead) =
                     raw.answer().ok_or(StreamError::Malformed("an answer"))?;
@@ -247,22 +236,13 @@ impl Unpacker {
         }))
     }
 
-    /// The records of a frame, behind their number of events.
-    fn unpack(&mut self, bytes: &[u8]) -> Result<Vec<u8>, StreamError> {
-        const DAMAGED: StreamError = StreamError::Malformed("records that cannot be unpacked");
-        let (_, mut from) = bytes.split_at_checked(4).ok_or(DAMAGED)?;
-        self.0.reset(&mut from).map_err(|_| DAMAGED)?;
-        let mut records = Vec::new();
-        while !self.0.is_finished() {
-            let step = BlockDecodingStrategy::UptoBlocks(8);
-            self.0.decode_blocks(&mut from, step).map_err(|_| DAMAGED)?;
-            self.0.collect_to_writer(&mut records).map_err(StreamError::Ended)?;
-            if records.len() > MAX_RECORDS {
-                return Err(StreamError::Malformed("a frame has too many records"));
-            }
-        }
-        self.0.collect_to_writer(&mut records).map_err(StreamError::Ended)?;
-        Ok(records)
+    /// The records of a frame. Those of a block that cannot be read without one that was left out are lost.
+    fn records(&mut self, bytes: &[u8]) -> Result<Frame, StreamError> {
+        let damaged = StreamError::Malformed("records that cannot be unpacked");
+        Ok(match self.0.unpack(bytes).ok_or(damaged)? {
+            Unpacked::Records(block) => Frame::Records(block),
+            Unpacked::Unreadable { events } => Frame::Lost(events),
+        })
     }
 }
 
@@ -281,16 +261,16 @@ mod tests {
         let hello = Hello { version: "1.2".into(), host: "robot".into(), ..Hello::default() };
         let mut writer = AgentWriter::begin(Vec::new()).unwrap();
         writer.hello(&hello).unwrap();
-        let mut records = RecordBuffer::default();
+        let mut records = RecordPacker::default();
         for at in 1..1000 {
             let body = Body::Ended(ProcessEnd::default());
-            records.event(&Event { at: Nanos(at), cpu: Cpu(1), body }, false);
+            records.event(&Event { at: Nanos(at), cpu: Cpu(1), body });
         }
         writer.records(&mut records).unwrap();
         writer.records(&mut records).unwrap();
         writer.answer(7, Nanos(8), -9).unwrap();
         writer.lost(5).unwrap();
-        writer.state(AgentState { at: 9, ..AgentState::default() }).unwrap();
+        writer.state(&AgentState { at: 9, ..AgentState::default() }).unwrap();
         writer.end("the end").unwrap();
         [greeting, &writer.out].concat()
     }
@@ -310,7 +290,7 @@ mod tests {
         assert!(matches!(reader.next_frame().unwrap(), Frame::Answer(7, Nanos(8), -9)));
         assert!(matches!(reader.next_frame().unwrap(), Frame::Lost(5)));
         let Frame::State(state) = reader.next_frame().unwrap() else { panic!() };
-        assert!(state.at == 9 && state.record_bytes > 999);
+        assert_eq!(state.at, 9);
         assert!(matches!(reader.next_frame().unwrap(), Frame::End(why) if why == "the end"));
         assert!(matches!(reader.next_frame(), Err(StreamError::Ended(_))));
         assert!(reader.bytes_read() > 0);

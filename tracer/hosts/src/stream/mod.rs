@@ -5,7 +5,8 @@
 //!
 //! frame       kind (1 byte) | length of what follows (4 bytes, little endian) | by kind:
 //!   1 hello     JSON: [`Hello`]
-//!   2 records   number of events (4 bytes, little endian) | a Zstandard frame (RFC 8878) of records as recordings have them, after the time before the first
+//!   2 records   a block of a [`RecordPacker`](wirelap_recording::RecordPacker), which begins with its number of events (4 bytes, little
+//!               endian), and which only who has read those before can read
 //!   3 answer    number of the ping (8 bytes, little endian) | the agent's monotonic clock in nanoseconds (8 bytes)
 //!   4 state     JSON: [`AgentState`]
 //!   5 end       UTF-8: why the agent ends

@@ -1,7 +1,7 @@
 //! Interface Description Blocks (draft-ietf-opsawg-pcapng §4.2).
 
 use super::{BlockBuffer, BlockFields, block, custom, option};
-use crate::wire::{Bytes, WireValue, fields};
+use crate::wire::{WireValue, fields};
 use wirelap_events::{IfIndex, NetNs, PacketHook};
 
 /// `LINKTYPE_RAW`: an IP packet without a link header, its version in the first four bits.

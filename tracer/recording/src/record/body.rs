@@ -2,7 +2,7 @@
 
 use super::kind::FIRST_EVENT;
 use super::packet;
-use crate::wire::{Bytes, WireValue};
+use crate::wire::{WireReader, WireValue, WireWriter};
 use wirelap_events::{Body, Event, Nanos};
 
 /// The last kind that is an event.
@@ -37,7 +37,7 @@ pub fn is_known(kind: u8) -> bool {
 }
 
 /// Appends an event's body.
-pub fn put(event: &Event<'_>, out: &mut Vec<u8>) {
+pub fn put(event: &Event<'_>, out: &mut impl WireWriter) {
     match &event.body {
         Body::Socket(socket) => socket.put(out),
         Body::Closed(socket) => socket.put(out),
@@ -59,7 +59,7 @@ pub fn put(event: &Event<'_>, out: &mut Vec<u8>) {
 }
 
 /// Reads the body of an event that was seen at a time; `None` if it does not say what its kind should.
-pub fn take(kind: u8, at: Nanos, from: &mut Bytes<'_>) -> Option<Body<'static>> {
+pub fn take(kind: u8, at: Nanos, from: &mut impl WireReader) -> Option<Body<'static>> {
     Some(match kind {
         16 => Body::Socket(WireValue::take(from)?),
         17 => Body::Closed(WireValue::take(from)?),

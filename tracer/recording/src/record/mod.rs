@@ -22,10 +22,10 @@
 //! | `packet` | a packet ↔ its bytes, and what its headers do not say |
 
 mod block;
-mod body;
+pub(crate) mod body;
 mod cursor;
 mod entry;
-mod kind;
+pub(crate) mod kind;
 mod located;
 mod packet;
 mod writer;

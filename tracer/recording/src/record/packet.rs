@@ -1,21 +1,20 @@
 //! A packet ↔ its bytes: what its headers and its interface say, and what they do not.
 
-use crate::wire::{Bytes, Signed, WireValue, fields, put_unsigned};
+use crate::wire::{Signed, WireReader, WireValue, WireWriter, fields};
 use wirelap_events::{
     FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId, PacketKind, SocketId, TaskId,
     TcpFields,
 };
 
 /// Appends a packet that is not shown as one; its payload comes last.
-pub fn put(packet: &Packet<'_>, at: Nanos, out: &mut Vec<u8>) {
+pub fn put(packet: &Packet<'_>, at: Nanos, out: &mut impl WireWriter) {
     PacketHeaders::of(packet).put(out);
     PacketMetadata::of(packet, at).put(out);
-    put_unsigned(out, packet.payload.len() as u64);
-    out.extend_from_slice(packet.payload);
+    out.text(packet.payload);
 }
 
 /// Reads a packet that was seen at a time, up to its payload.
-pub fn take(at: Nanos, from: &mut Bytes<'_>) -> Option<Packet<'static>> {
+pub fn take(at: Nanos, from: &mut impl WireReader) -> Option<Packet<'static>> {
     let headers = PacketHeaders::take(from)?;
     let metadata = PacketMetadata::take(from)?;
     Some(headers.packet(&metadata, at))

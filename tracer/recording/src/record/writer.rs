@@ -15,7 +15,6 @@ pub struct RecordBuffer {
     last: Nanos,
     /// The record that is being written.
     scratch: Vec<u8>,
-    events: u32,
 }
 
 impl RecordBuffer {
@@ -29,16 +28,10 @@ impl RecordBuffer {
         self.bytes.is_empty()
     }
 
-    /// Number of events among them.
-    pub fn events(&self) -> u32 {
-        self.events
-    }
-
     /// Moves all records behind `out`, after the time that the first one's difference is from.
     pub fn move_to(&mut self, out: &mut Vec<u8>) {
         self.base.put(out);
         out.append(&mut self.bytes);
-        self.events = 0;
     }
 
     /// Appends that all events up to this time have been taken.
@@ -68,7 +61,6 @@ impl RecordBuffer {
         event.cpu.put(&mut self.scratch);
         body::put(event, &mut self.scratch);
         self.end();
-        self.events = self.events.saturating_add(1);
     }
 
     fn begin(&mut self, kind: u8) {

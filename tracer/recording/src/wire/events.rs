@@ -3,13 +3,12 @@
 //! A field behind a semicolon was added later: the first recordings end before it.
 
 use super::WireValue;
-use super::bytes::Bytes;
 use super::value::{fields, variants};
 use wirelap_events::{
-    DropCause, DroppedPacket, FlowKey, Holder, LossCause, LostEvents, Nagle, OffCpuReason,
-    PacketHook, PacketKind, Probe, ProcessEnd, ReadCall, ReadKind, Ready, ReadyKind, Recovery,
-    Retransmit, SendCall, SendKind, SleepCall, Socket, SocketOrigin, TaskId, TcpFields,
-    ThreadActivity, ThreadState, Transport, TxState,
+    DropCause, DroppedPacket, FlowKey, LossCause, LostEvents, Nagle, OffCpuReason, PacketHook,
+    PacketKind, Probe, ProcessEnd, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit,
+    SendCall, SendKind, SleepCall, Socket, SocketOrigin, TaskId, TcpFields, ThreadActivity,
+    ThreadState, Transport, TxState,
 };
 
 fields! {
@@ -22,7 +21,6 @@ fields! {
     TcpFields { seq, ack, flags, window }
     Retransmit { socket, start, len; recovery }
     DroppedPacket { flow, cause, reason, len; outward, queued, tcp, netns, mtu }
-    Holder { task, comm, held }
     LostEvents { probe, count; cause }
     ThreadState { task, activity; cpu_time }
     ProcessEnd { task, status, out_of_memory }
@@ -52,6 +50,7 @@ variants! {
 
 #[cfg(test)]
 mod tests {
+    use super::super::bytes::Bytes;
     use super::*;
     use wirelap_events::{Nanos, PacketId};
 

@@ -17,15 +17,18 @@
 //! | file | what |
 //! |---|---|
 //! | `bytes` | bytes that are read from the front, numbers of variable length |
+//! | `layout` | writers and readers of such values, one behind the other or otherwise |
 //! | `value` | [`WireValue`]: a value ↔ its bytes; numbers, options, names, addresses; the lists of fields and variants |
 //! | `events` | the structs and enums of events |
 //! | `sched` | waits of threads and CPU quotas |
 
 mod bytes;
 mod events;
+mod layout;
 mod sched;
 mod value;
 
 pub use bytes::{Bytes, put_signed, put_unsigned};
+pub use layout::{WireReader, WireWriter};
 pub(crate) use value::fields;
 pub use value::{Signed, WireValue};

@@ -9,13 +9,12 @@
 //! ```
 //! The first recordings have a `Wake` that ends with its holder.
 
-use super::WireValue;
-use super::bytes::{Bytes, put_unsigned};
 use super::value::fields;
-use wirelap_events::{Holder, Nanos, Quota, Wake};
+use super::{WireReader, WireValue, WireWriter};
+use wirelap_events::{Holder, Nanos, Quota, TaskId, Wake};
 
 impl WireValue for Wake {
-    fn put(&self, out: &mut Vec<u8>) {
+    fn put<W: WireWriter>(&self, out: &mut W) {
         let Wake { task, reason: rest, left, woken, waker, from_irq, migrated, holder, .. } = self;
         task.put(out);
         rest.put(out);
@@ -25,26 +24,30 @@ impl WireValue for Wake {
         from_irq.put(out);
         migrated.put(out);
         holder.put(out);
+        out.end(false);
         let Wake { throttled, cgroup, sleep, waker_comm, others, .. } = self;
         throttled.put(out);
         cgroup.put(out);
         sleep.put(out);
-        waker_comm.put(out);
+        out.name(self.waker.tid, waker_comm);
         let last = others.iter().rposition(|holder| *holder != Holder::NOBODY);
         let others = &others[..last.map_or(0, |last| last.saturating_add(1))];
-        put_unsigned(out, others.len() as u64);
+        out.unsigned(others.len() as u64);
         for holder in others {
             holder.put(out);
         }
-        if self.missed || self.rest > Nanos(0) {
+        let has_rest = self.rest > Nanos(0);
+        out.end(!self.missed && !has_rest);
+        if self.missed || has_rest {
             self.missed.put(out);
+            out.end(!has_rest);
         }
-        if self.rest > Nanos(0) {
+        if has_rest {
             self.rest.put(out);
         }
     }
 
-    fn take(from: &mut Bytes<'_>) -> Option<Wake> {
+    fn take<R: WireReader>(from: &mut R) -> Option<Wake> {
         let mut wake = Wake {
             task: WireValue::take(from)?,
             reason: WireValue::take(from)?,
@@ -56,20 +59,39 @@ impl WireValue for Wake {
             holder: WireValue::take(from)?,
             ..Wake::default()
         };
-        if from.0.is_empty() {
+        if from.is_end()? {
             return Some(wake);
         }
         wake.throttled = WireValue::take(from)?;
         wake.cgroup = WireValue::take(from)?;
         wake.sleep = WireValue::take(from)?;
-        wake.waker_comm = WireValue::take(from)?;
+        wake.waker_comm = from.name(wake.waker.tid)?;
         let others = usize::from(u8::take(from)?);
         for other in wake.others.get_mut(..others)? {
             *other = WireValue::take(from)?;
         }
-        wake.missed = !from.0.is_empty() && bool::take(from)?;
-        wake.rest = if from.0.is_empty() { Nanos(0) } else { WireValue::take(from)? };
+        if from.is_end()? {
+            return Some(wake);
+        }
+        wake.missed = WireValue::take(from)?;
+        if !from.is_end()? {
+            wake.rest = WireValue::take(from)?;
+        }
         Some(wake)
+    }
+}
+
+impl WireValue for Holder {
+    fn put<W: WireWriter>(&self, out: &mut W) {
+        self.task.put(out);
+        out.name(self.task.tid, &self.comm);
+        self.held.put(out);
+    }
+
+    fn take<R: WireReader>(from: &mut R) -> Option<Holder> {
+        let task: TaskId = WireValue::take(from)?;
+        let comm = from.name(task.tid)?;
+        Some(Holder { task, comm, held: WireValue::take(from)? })
     }
 }
 
@@ -79,9 +101,10 @@ fields! {
 
 #[cfg(test)]
 mod tests {
+    use super::super::bytes::Bytes;
     use super::*;
     use arrayvec::ArrayString;
-    use wirelap_events::{CgroupId, Comm, OTHERS, Pid, SleepCall, TaskId, Tid};
+    use wirelap_events::{CgroupId, Comm, OTHERS, Pid, SleepCall, Tid};
 
     fn wake() -> Wake {
         let task = TaskId { pid: Pid(7), tid: Tid(8) };

@@ -1,6 +1,6 @@
 //! A value ↔ its bytes.
 
-use super::bytes::{Bytes, put_signed, put_unsigned};
+use super::layout::{WireReader, WireWriter};
 use arrayvec::ArrayString;
 use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{
@@ -9,11 +9,11 @@ use wirelap_events::{
 
 /// A value that stands in a record.
 pub trait WireValue: Sized {
-    /// Appends the value's bytes.
-    fn put(&self, out: &mut Vec<u8>);
+    /// Writes the value.
+    fn put<W: WireWriter>(&self, out: &mut W);
 
     /// Reads a value; `None` if the bytes end before it does, or are no such value.
-    fn take(from: &mut Bytes<'_>) -> Option<Self>;
+    fn take<R: WireReader>(from: &mut R) -> Option<Self>;
 }
 
 /// Fields in the order in which they stand in a record. Those behind a semicolon came later: recordings of
@@ -21,11 +21,11 @@ pub trait WireValue: Sized {
 macro_rules! fields {
     ($($type:ident { $($field:ident),* $(; $($later:ident),*)? })*) => { $(
         impl WireValue for $type {
-            fn put(&self, out: &mut Vec<u8>) {
+            fn put<W: $crate::wire::WireWriter>(&self, out: &mut W) {
                 $(self.$field.put(out);)*
                 $($(self.$later.put(out);)*)?
             }
-            fn take(from: &mut Bytes<'_>) -> Option<$type> {
+            fn take<R: $crate::wire::WireReader>(from: &mut R) -> Option<$type> {
                 Some($type {
                     $($field: WireValue::take(from)?,)*
                     $($($later: WireValue::take(from).unwrap_or_default(),)*)?
@@ -44,18 +44,17 @@ macro_rules! variants {
             $({ $($field:ident),* $(; $($later:ident),*)? })? $(($inner:ident))?),*
     })*) => { $(
         impl WireValue for $type {
-            fn put(&self, out: &mut Vec<u8>) {
+            fn put<W: $crate::wire::WireWriter>(&self, out: &mut W) {
                 match self {
                     $($type::$variant $({ $($field,)* $($($later),*)? })? $(($inner))? => {
-                        out.push($number);
+                        out.variant($number);
                         $($($field.put(out);)* $($($later.put(out);)*)?)?
                         $($inner.put(out);)?
                     })*
                 }
             }
-            fn take(from: &mut Bytes<'_>) -> Option<$type> {
-                let [number] = from.array()?;
-                Some(match number {
+            fn take<R: $crate::wire::WireReader>(from: &mut R) -> Option<$type> {
+                Some(match from.variant()? {
                     $($number => $type::$variant
                         $({
                             $($field: WireValue::take(from)?,)*
@@ -74,10 +73,10 @@ pub(super) use variants;
 macro_rules! unsigned {
     ($($type:ty),*) => { $(
         impl WireValue for $type {
-            fn put(&self, out: &mut Vec<u8>) {
-                put_unsigned(out, u64::from(*self));
+            fn put<W: WireWriter>(&self, out: &mut W) {
+                out.unsigned(u64::from(*self));
             }
-            fn take(from: &mut Bytes<'_>) -> Option<$type> {
+            fn take<R: WireReader>(from: &mut R) -> Option<$type> {
                 <$type>::try_from(from.unsigned()?).ok()
             }
         }
@@ -88,109 +87,99 @@ unsigned!(u8, u16, u32, u64);
 macro_rules! newtypes {
     ($($type:ident),*) => { $(
         impl WireValue for $type {
-            fn put(&self, out: &mut Vec<u8>) {
+            fn put<W: WireWriter>(&self, out: &mut W) {
                 self.0.put(out);
             }
-            fn take(from: &mut Bytes<'_>) -> Option<$type> {
+            fn take<R: WireReader>(from: &mut R) -> Option<$type> {
                 WireValue::take(from).map($type)
             }
         }
     )* };
 }
-newtypes!(CgroupId, Cpu, IfIndex, Nanos, NetNs, Pid, SocketId, Tid);
+newtypes!(CgroupId, Cpu, IfIndex, NetNs, Pid, SocketId, Tid);
 
 /// A signed number, as of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signed(pub i64);
 
-impl WireValue for Signed {
-    fn put(&self, out: &mut Vec<u8>) {
-        put_signed(out, self.0);
-    }
-
-    fn take(from: &mut Bytes<'_>) -> Option<Signed> {
-        from.signed().map(Signed)
-    }
-}
-
-/// Values that are as likely large as small: all their bytes, the lowest first.
-macro_rules! fixed {
-    ($($type:ident($number:ty)),*) => { $(
+/// Values that [`WireWriter`] has a layout of their own for.
+macro_rules! own_layout {
+    ($($type:ident: $method:ident),*) => { $(
         impl WireValue for $type {
-            fn put(&self, out: &mut Vec<u8>) {
-                out.extend_from_slice(&self.0.to_le_bytes());
+            fn put<W: WireWriter>(&self, out: &mut W) {
+                out.$method(self.0);
             }
-            fn take(from: &mut Bytes<'_>) -> Option<$type> {
-                from.array().map(<$number>::from_le_bytes).map($type)
+            fn take<R: WireReader>(from: &mut R) -> Option<$type> {
+                from.$method().map($type)
             }
         }
     )* };
 }
-fixed!(PacketId(u64), Seq(u32));
+own_layout!(Signed: signed, Nanos: time, Seq: sequence, PacketId: address);
 
 impl WireValue for bool {
-    fn put(&self, out: &mut Vec<u8>) {
-        out.push(u8::from(*self));
+    fn put<W: WireWriter>(&self, out: &mut W) {
+        out.variant(u8::from(*self));
     }
 
-    fn take(from: &mut Bytes<'_>) -> Option<bool> {
-        match from.array()? {
-            [0] => Some(false),
-            [1] => Some(true),
+    fn take<R: WireReader>(from: &mut R) -> Option<bool> {
+        match from.variant()? {
+            0 => Some(false),
+            1 => Some(true),
             _ => None,
         }
     }
 }
 
 impl<T: WireValue> WireValue for Option<T> {
-    fn put(&self, out: &mut Vec<u8>) {
+    fn put<W: WireWriter>(&self, out: &mut W) {
         self.is_some().put(out);
         if let Some(value) = self {
             value.put(out);
         }
     }
 
-    fn take(from: &mut Bytes<'_>) -> Option<Option<T>> {
+    fn take<R: WireReader>(from: &mut R) -> Option<Option<T>> {
         if bool::take(from)? { T::take(from).map(Some) } else { Some(None) }
     }
 }
 
 /// A name: its length without the NULs at its end, then so many bytes. Bytes behind an earlier NUL are kept.
 impl WireValue for Comm {
-    fn put(&self, out: &mut Vec<u8>) {
+    fn put<W: WireWriter>(&self, out: &mut W) {
         let len =
             self.0.iter().rposition(|&byte| byte != 0).map_or(0, |last| last.saturating_add(1));
-        put_unsigned(out, len as u64);
-        out.extend_from_slice(&self.0[..len]);
+        out.unsigned(len as u64);
+        out.bytes(&self.0[..len]);
     }
 
-    fn take(from: &mut Bytes<'_>) -> Option<Comm> {
+    fn take<R: WireReader>(from: &mut R) -> Option<Comm> {
         let len = usize::from(u8::take(from)?);
         let mut comm = Comm::default();
-        comm.0.get_mut(..len)?.copy_from_slice(from.take(len)?);
+        from.fill(comm.0.get_mut(..len)?)?;
         Some(comm)
     }
 }
 
 impl WireValue for SocketAddr {
-    fn put(&self, out: &mut Vec<u8>) {
+    fn put<W: WireWriter>(&self, out: &mut W) {
         match self.ip() {
             IpAddr::V4(ip) => {
-                out.push(4);
-                out.extend_from_slice(&ip.octets());
+                out.variant(4);
+                out.bytes(&ip.octets());
             }
             IpAddr::V6(ip) => {
-                out.push(6);
-                out.extend_from_slice(&ip.octets());
+                out.variant(6);
+                out.bytes(&ip.octets());
             }
         }
-        out.extend_from_slice(&self.port().to_be_bytes());
+        out.bytes(&self.port().to_be_bytes());
     }
 
-    fn take(from: &mut Bytes<'_>) -> Option<SocketAddr> {
-        let ip = match from.array()? {
-            [4] => IpAddr::from(from.array::<4>()?),
-            [6] => IpAddr::from(from.array::<16>()?),
+    fn take<R: WireReader>(from: &mut R) -> Option<SocketAddr> {
+        let ip = match from.variant()? {
+            4 => IpAddr::from(from.array::<4>()?),
+            6 => IpAddr::from(from.array::<16>()?),
             _ => return None,
         };
         Some(SocketAddr::new(ip, u16::from_be_bytes(from.array()?)))
@@ -199,20 +188,23 @@ impl WireValue for SocketAddr {
 
 /// Text: its length in bytes, then so many bytes.
 impl<const N: usize> WireValue for ArrayString<N> {
-    fn put(&self, out: &mut Vec<u8>) {
-        put_unsigned(out, self.len() as u64);
-        out.extend_from_slice(self.as_bytes());
+    fn put<W: WireWriter>(&self, out: &mut W) {
+        out.unsigned(self.len() as u64);
+        out.bytes(self.as_bytes());
     }
 
-    fn take(from: &mut Bytes<'_>) -> Option<ArrayString<N>> {
+    fn take<R: WireReader>(from: &mut R) -> Option<ArrayString<N>> {
         let len = usize::try_from(from.unsigned()?).ok()?;
-        let text = std::str::from_utf8(from.take(len)?).ok()?;
-        ArrayString::from(text).ok()
+        let mut bytes = [0; N];
+        let bytes = bytes.get_mut(..len)?;
+        from.fill(bytes)?;
+        ArrayString::from(std::str::from_utf8(bytes).ok()?).ok()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::bytes::Bytes;
     use super::*;
 
     #[test]

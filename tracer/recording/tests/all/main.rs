@@ -9,6 +9,7 @@ mod files;
 mod messages;
 mod order;
 mod others;
+mod packed;
 mod packets;
 mod round_trip;
 mod subflows;
