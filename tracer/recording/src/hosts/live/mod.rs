@@ -358,7 +358,8 @@ impl LiveClocks {
     }
 
     /// Largest error of a time difference between two hosts, each time converted by [`LiveClocks::to_reference`], for times since
-    /// the refresh before the last one and until the next one; 0 for the same host, `None` if it is not known.
+    /// the refresh before the last one that are checked, and until the next one if nobody begins to steer a clock; 0 for the same host,
+    /// `None` if it is not known.
     pub fn bound(&self, a: usize, b: usize) -> Option<Nanos> {
         if a == b {
             return Some(Nanos(0));

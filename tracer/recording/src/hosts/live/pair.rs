@@ -173,10 +173,10 @@ impl PairClocks {
         self.rates
     }
 
-    /// Tells since when nobody has steered the clock of each host.
+    /// Tells since when nobody has steered the clock of each host. Samples from before say nothing of the rates since.
     pub fn are_steady_since(&mut self, since: [Option<Nanos>; 2]) {
-        if since != self.steady_since {
-            self.steady_since = since;
+        let before = std::mem::replace(&mut self.steady_since, since);
+        if self.is_steady() && since != before {
             self.forget_line();
         }
     }
@@ -213,7 +213,6 @@ impl PairClocks {
             self.quiet = if grows { 0 } else { self.quiet.saturating_add(1) };
             match self.estimate(at) {
                 Some(Ok(line)) => {
-                    let width = |[slow, fast]: [f64; 2]| fast - slow;
                     if width(line.drift) < width(self.rates).max(DRIFT_KNOWN) {
                         self.rates = line.drift;
                     }
@@ -228,7 +227,9 @@ impl PairClocks {
         let limits = self.tangents.limits(at, rates);
         let within = self.line.map_or(i64::MAX, |line| line.within);
         let any = PairBand { at, limits, drift: rates, within };
-        let line = self.line.filter(|_| self.is_steady()).map(|line| line.moved_to(at));
+        // A line of few packets says less of the rates than what was known before.
+        let is_known = |line: &PairBand| self.is_steady() && width(line.drift) < width(rates);
+        let line = self.line.filter(is_known).map(|line| line.moved_to(at));
         let band = line.and_then(|line| line.within_limits(limits)).unwrap_or(any);
         Some(self.round_trip.map_or(band, |round_trip| band.no_narrower(whole(round_trip))))
             .filter(PairBand::is_useful)
@@ -290,4 +291,9 @@ impl PairClocks {
         };
         Some(Ok(PairBand::new(at, base, [low, high], drift, within)))
     }
+}
+
+/// By how much limits of a drift differ.
+fn width([slow, fast]: [f64; 2]) -> f64 {
+    fast - slow
 }

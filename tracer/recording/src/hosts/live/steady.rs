@@ -13,6 +13,9 @@ const TOLERANCE: f64 = 500.0;
 const SHORTEST: f64 = 0.15;
 const LONGEST: f64 = 3.0;
 
+/// A clock is steady that was not steered for so long.
+const LONG: Nanos = Nanos::from_millis(800);
+
 /// Part of a new rate in the mean.
 const NEW: f64 = 0.25;
 
@@ -54,9 +57,10 @@ impl Steadiness {
         }
     }
 
-    /// The clock's time since which its rate against the oscillator is the same; `None` if it is not, or not known.
+    /// The clock's time since which its rate against the oscillator is the same; `None` if it is not, or not for long, or not known.
     pub fn since(&self) -> Option<Nanos> {
-        self.since
+        let (last, _) = self.last?;
+        self.since.filter(|since| last - *since >= LONG)
     }
 
     /// The clock's time of the last reading.
@@ -80,8 +84,10 @@ mod tests {
             clock.add(at, ahead + noise);
             clock.since().is_some()
         };
-        assert_eq!([0, 50, -50, 0].map(|noise| read(-12_000, noise)), [false, false, true, true]);
-        assert_eq!([0, 50, -50].map(|noise| read(-2_000, noise)), [false, true, true]);
-        assert_eq!([0, 50, -50].map(|noise| read(-500_000, noise)), [false, true, true]);
+        let mut read_all =
+            |rate| [0, 50, -50, 0, 50, -50].map(|noise| if read(rate, noise) { '+' } else { '-' });
+        assert_eq!(read_all(-12_000), ['-', '-', '-', '-', '-', '+']);
+        assert_eq!(read_all(-2_000), ['-', '-', '-', '-', '+', '+']);
+        assert_eq!(read_all(-500_000), ['-', '-', '-', '-', '+', '+']);
     }
 }

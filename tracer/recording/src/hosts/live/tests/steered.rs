@@ -81,7 +81,9 @@ fn a_clock_that_is_steered_at_once_stays_within_the_bound() {
 fn a_step_is_told_with_its_size_and_nothing_is_wrong_around_it() {
     for (by, told) in [(250_000_000, false), (-250_000_000, false), (250_000_000, true)] {
         let (bounds, steps) = run(&world(stepped(&[(15.3, by)])), told);
-        are_narrow(&bounds);
+        // Just after it, times from before the last packet that was checked are still to come.
+        let is_usual = |(t, _): &(f64, Nanos)| !(15.3..16.3).contains(t);
+        are_narrow(&bounds.into_iter().filter(is_usual).collect::<Vec<_>>());
         let [(told, step)] = steps[..] else { panic!("{steps:?}") };
         assert!(told - 15.3 < 1.5, "{told}");
         assert!(
@@ -165,7 +167,7 @@ fn clocks_that_are_the_same_to_the_nanosecond_are_found_to_be() {
 fn bounds_are_near_half_the_round_trip_where_hosts_tell_of_their_oscillators() {
     let (bounds, _) = run(&world(steered([12.3, 20.0], 200_000.0)), true);
     for (t, bound) in bounds {
-        let is_steered = t < 3.0 || (12.3..15.0).contains(&t) || (20.0..22.5).contains(&t);
+        let is_steered = t < 4.0 || (12.3..16.0).contains(&t) || (20.0..24.0).contains(&t);
         assert!(is_steered || bound.0 < HALF_ROUND_TRIP * 3 / 2, "at {t}: {bound:?}");
     }
 }

@@ -329,7 +329,8 @@ impl World {
                 .hosts
                 .iter()
                 .all(|h| h.steps.iter().all(|(when, _)| (*when < at) == (*when < t)));
-            if at < 0.0 || !same {
+            // What is handed out waits until it is known that nobody has begun to steer a clock.
+            if at < 0.0 || !same || ago < 0.0 && self.told {
                 continue;
             }
             let time = |host: usize| clocks.to_reference(host, self.hosts[host].time(at));
