@@ -94,6 +94,10 @@ impl Protocol for Zenoh {
         }
     }
 
+    fn stands_out(&self, head: &[u8]) -> bool {
+        survey::stands_out(head)
+    }
+
     fn has_magic(&self) -> bool {
         false
     }
