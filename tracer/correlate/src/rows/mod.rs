@@ -16,4 +16,4 @@ pub use counts::Counts;
 pub use deferred::{DeferredDelivery, DeferredFigures, nothing};
 pub use row::{PROCESSES, ProcessRole, Row};
 pub use table::{RowEnds, Rows, Server};
-pub use topic_readers::LastReader;
+pub use topic_readers::{LastReader, PassedOn};
