@@ -32,6 +32,9 @@ pub const BROKER_TIMER_EARLINESS: Nanos = ms(2);
 /// Sleep of a thread of a broker that is asked for messages up to which others work for it: they write them down, and copy them.
 pub const LONGEST_HANDING_ON: Nanos = ms(3);
 
+/// Part of the time for which a message waits at a server, as a divisor: a copy of the log that is late for less of it may be of other messages.
+pub const LATE_COPY_DIVISOR: u64 = 4;
+
 /// Time up to which windows and buffers of a new connection may be small: then they have their size.
 pub const LONGEST_TUNING: Nanos = ms(200);
 

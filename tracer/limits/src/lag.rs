@@ -22,6 +22,9 @@ pub const MAX_REMEMBERED: u16 = 256;
 /// turns are drawn gets as many in a row once in 2^30 times.
 pub const MIN_RUN: u8 = 30;
 
+/// Parts of a topic that the members of a group get together, at least: all of it, but for what is under way.
+pub const PARTS_OF_A_GROUP: f64 = 0.9;
+
 /// Messages of which a subscriber that gets all may have missed one: a comparison with one that misses more proves nothing, as it may get a
 /// share of a group that is not seen.
 pub const ONE_MISSED_OF: u64 = 100;

@@ -285,6 +285,11 @@ pub trait Connection: Send {
         false
     }
 
+    /// True if who asks for messages is another server, which copies the log.
+    fn copies_log(&self) -> bool {
+        false
+    }
+
     /// Decodes one PDU and passes its frames to `out`. The frames cover the PDU's range without gaps; bytes that cannot be
     /// decoded are a frame of class `Opaque`.
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink);

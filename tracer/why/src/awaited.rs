@@ -27,11 +27,13 @@ pub enum Awaited {
     UnseenAcknowledgement,
     /// The end of the time that its queue keeps messages.
     Expiry,
+    /// Another server, which copies its log and had not asked for more.
+    Replica,
 }
 
 impl Awaited {
     /// All of them.
-    pub const ALL: [Awaited; 11] = [
+    pub const ALL: [Awaited; 12] = [
         Awaited::Nothing,
         Awaited::Request,
         Awaited::Answer,
@@ -43,5 +45,6 @@ impl Awaited {
         Awaited::LateAcknowledgement,
         Awaited::UnseenAcknowledgement,
         Awaited::Expiry,
+        Awaited::Replica,
     ];
 }

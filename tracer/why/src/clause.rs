@@ -100,6 +100,8 @@ pub enum Clause {
     AwaitsCommit,
     /// Messages lay in a queue until their time there was over.
     Expired,
+    /// The broker tells nobody of a message before another server of its cluster has copied it, and that one had not asked for it.
+    ReplicaAwaited,
     /// The acknowledgement that the broker waits for was on its way.
     AcknowledgementUnderWay,
     /// The subscriber had not acknowledged, and how long that took itself is not known.

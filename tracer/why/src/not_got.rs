@@ -52,7 +52,7 @@ pub trait Ranked {
 
 impl Ranked for MissedBy {
     fn rank(&self) -> (bool, u64) {
-        (self.count.others_got, self.count.messages)
+        (self.count.others_got && self.count.is_sure, self.count.messages)
     }
 }
 

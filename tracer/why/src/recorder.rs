@@ -50,6 +50,7 @@ impl BlameSink for Recorder<'_> {
         let task = match (awaited, leg.checked_sub(1)) {
             // Whom the broker waits for is the sender of the leg before.
             (Awaited::Release, Some(before)) => self.delivery.legs[before].sender,
+            (Awaited::Replica, _) => on.circumstances.permission.replica.and_then(|one| one.server),
             // What is on its way, or was not seen, nobody is late with.
             (Awaited::UnseenRelease | Awaited::Answer, _) => None,
             // A link is nobody's process, and a rebalance is its group's, not the doing of who gets the messages then.

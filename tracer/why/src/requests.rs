@@ -52,8 +52,9 @@ fn is_of_round_trip(verdict: &Verdict) -> bool {
     let is_deaf = matches!(rest, Some(OffCpuReason::Blocked | OffCpuReason::Stopped));
     let is_shown = match verdict.kind {
         VerdictKind::BrokerStalled => is_deaf,
+        // Of others that it asks, those that copy its log are known.
+        VerdictKind::FetchWait => verdict.evidence.contains(&Clause::ReplicaAwaited),
         VerdictKind::LockWait
-        | VerdictKind::FetchWait
         | VerdictKind::ReleaseWait
         | VerdictKind::NeverDelivered
         | VerdictKind::Duplicates

@@ -43,8 +43,12 @@ impl KindOnLeg<'_> {
         let alike = told.len();
         if alike > CROWD {
             told.truncate(1);
+        } else if alike > 1 && cost.passes(&self.limits) && !cost.is_typical(&self.limits) {
+            let is_chance =
+                |finding: &Finding| of_process(cost, finding, whole).is_chance(&self.limits);
+            told.retain(|(_, finding)| !is_chance(finding));
         }
-        let is_one = told.len() == 1;
+        let is_one = alike == 1 || alike > CROWD;
         told.into_iter()
             .map(|(_, finding)| {
                 let cost = if is_one { cost } else { of_process(cost, finding, whole) };

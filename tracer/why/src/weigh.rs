@@ -138,14 +138,18 @@ impl Cost {
     /// True if it takes much of messages that would be typical without it.
     fn is_slow(&self, limits: &TimeLimits) -> bool {
         let time = limits.slow.time.0 as f64;
-        let is_single = self.hit.messages < MIN_SLOW_MESSAGES;
-        let is_chance = is_single && self.each() < SLOW_BEYOND_CHANCE * time;
         // A message that takes hardly longer than the others is not slow.
         let stands_out = self.each() >= self.whole / 2.0;
-        !is_chance
+        !self.is_chance(limits)
             && stands_out
             && self.hit.time >= self.least * time
             && self.hit.time >= self.hit.latency * limits.slow.share
+    }
+
+    /// True if the messages that it hits are so few that they may be slow by chance.
+    pub fn is_chance(&self, limits: &TimeLimits) -> bool {
+        let is_single = self.hit.messages < MIN_SLOW_MESSAGES;
+        is_single && self.each() < SLOW_BEYOND_CHANCE * limits.slow.time.0 as f64
     }
 
     /// The part of it that one of several processes has.

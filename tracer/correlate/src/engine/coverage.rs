@@ -18,6 +18,8 @@ pub struct Coverage {
     /// Lost events that are datagrams of which a fragment is missing.
     fragmented: u64,
     late: u64,
+    /// Time at which a probe told that it had lost events, the last time; 0 if none did.
+    last_loss: Nanos,
     pauses: Pauses,
     /// Nothing is known to have been missed since then: the window was opened, or events were lost.
     certain: Nanos,
@@ -69,6 +71,12 @@ impl Coverage {
             LossCause::TooLate => self.late.grow(lost.count),
         }
         self.certain = at;
+        self.last_loss = at;
+    }
+
+    /// Time at which a probe told that it had lost events, the last time; 0 if none did.
+    pub fn last_loss(&self) -> Nanos {
+        self.last_loss
     }
 
     /// Events lost, all probes.

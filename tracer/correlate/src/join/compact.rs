@@ -179,8 +179,8 @@ mod tests {
         AckRoundTrip, ByteRange, Comm, Cpu, Credit, DropCause, EarlierBytes, FanOut, FlowId,
         FlowKey, Heard, Holder, Hop, LegHosts, LegLosses, LegPath, LinkQueue, MAX_HOPS,
         MessageRequest, MissingBytes, NetNs, OffCpuReason, Offset, Pid, ReaderArrival, Receipt,
-        Recovery, Release, RequestLimits, SendPermission, SenderSocket, SleepCall, Tid, Transport,
-        TxState,
+        Recovery, Release, ReplicaWait, RequestLimits, SendPermission, SenderSocket, SleepCall,
+        Tid, Transport, TxState,
     };
     use wirelap_flow::Node;
 
@@ -367,6 +367,8 @@ mod tests {
                     answers_in_turn: true,
                     requests_unread: Some((ever, ever)),
                     publisher_unread: Some((ever, ever)),
+                    at_earlier: ever,
+                    replica: Some(ReplicaWait { time: ever, server: Some(task) }),
                 },
                 unread: Some((ever, ever)),
                 reader_unobserved: true,

@@ -103,7 +103,7 @@ pub struct LegState {
     /// Time at which it was found.
     pub at: Nanos,
     /// Time at which its sender wrote its first byte, or else when it was found.
-    pub(super) written: Nanos,
+    pub written: Nanos,
     permissions: Option<Box<Permissions>>,
     pub transport: Transport,
     pub ends: Arc<FlowEnds>,

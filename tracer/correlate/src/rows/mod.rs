@@ -18,4 +18,4 @@ pub use deferred::{DeferredDelivery, DeferredFigures, nothing};
 pub use refusals::{Refusal, Refusals};
 pub use row::{PROCESSES, ProcessRole, Row};
 pub use table::{RowEnds, Rows, Server};
-pub use topic_readers::LastReader;
+pub use topic_readers::{LastReader, PassedOn};

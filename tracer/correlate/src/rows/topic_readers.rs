@@ -4,7 +4,11 @@
 //! A message that a broker read and that was not seen to leave it again may have been lost; or nobody subscribes to it, or
 //! who does cannot be seen or be read, or not in the same words. It was lost if somebody got a message of the same topic
 //! that was sent before it, and, on the same connection, one that was sent after it.
+//!
+//! Where the observation pauses, a message may come in a pause. It was lost if later messages of its publisher were passed on to all that get
+//! the topic before its sampling window ended: a broker keeps a publisher's order.
 
+use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use wirelap_events::{Nanos, Pid};
 use wirelap_flow::Direction;
@@ -16,8 +20,11 @@ const TOPICS: usize = 4096;
 /// up.
 const WAYS: usize = 16;
 
+/// Sampling windows for which each connection remembers the last message: a message is given up when some of them have passed.
+const WINDOWS: usize = 4;
+
 /// One connection that a topic's messages come to: when the first and the last were sent of those that came.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct TopicReader {
     direction: Direction,
     /// The process that reads from it.
@@ -26,6 +33,31 @@ struct TopicReader {
     asks: bool,
     first: Nanos,
     last: Nanos,
+    /// The latest sampling windows in which messages were sent and passed on, by their start, and when the last of each was sent.
+    windows: ArrayVec<(Nanos, Nanos), WINDOWS>,
+}
+
+/// What is known of a topic.
+#[derive(Debug, Default)]
+struct KnownTopic {
+    readers: Vec<TopicReader>,
+    /// The direction in which the first message came that was passed on.
+    publisher: Option<Direction>,
+    /// True if such messages come in other directions, too.
+    has_several: bool,
+}
+
+/// A message that was passed on to a reader.
+#[derive(Clone, Copy, Debug)]
+pub struct PassedOn {
+    /// A number for its topic.
+    pub subject: u64,
+    /// Time at which it was sent.
+    pub at: Nanos,
+    /// The direction in which its publisher sent it.
+    pub publisher: Direction,
+    /// The start of the sampling window in which it was sent and passed on.
+    pub window: Nanos,
 }
 
 /// A reader that got the last messages of a topic before some time.
@@ -41,15 +73,21 @@ pub struct LastReader {
 
 /// Readers that the messages of a row reach, by topic.
 #[derive(Debug, Default)]
-pub struct TopicReaders(FxHashMap<u64, Vec<TopicReader>>);
+pub struct TopicReaders(FxHashMap<u64, KnownTopic>);
 
 impl TopicReaders {
     /// Adds whom another row's messages reach, which has turned out to be the same.
     pub fn absorb(&mut self, other: TopicReaders) {
-        for (subject, readers) in other.0 {
+        for (subject, theirs) in other.0 {
             if self.0.len() < TOPICS || self.0.contains_key(&subject) {
                 let mine = self.0.entry(subject).or_default();
-                mine.extend(readers.into_iter().take(WAYS.saturating_sub(mine.len())));
+                let room = WAYS.saturating_sub(mine.readers.len());
+                mine.readers.extend(theirs.readers.into_iter().take(room));
+                mine.has_several |= theirs.has_several
+                    || mine
+                        .publisher
+                        .is_some_and(|one| theirs.publisher.is_some_and(|other| other != one));
+                mine.publisher = mine.publisher.or(theirs.publisher);
             }
         }
     }
@@ -65,7 +103,7 @@ impl TopicReaders {
         if self.0.len() >= TOPICS && !self.0.contains_key(&subject) {
             return;
         }
-        let readers = self.0.entry(subject).or_default();
+        let readers = &mut self.0.entry(subject).or_default().readers;
         if let Some(reader) = readers.iter_mut().find(|reader| reader.direction == direction) {
             reader.first = reader.first.min(at);
             reader.last = reader.last.max(at);
@@ -79,24 +117,78 @@ impl TopicReaders {
                 readers.swap_remove(index);
             }
         }
-        readers.push(TopicReader { direction, pid, asks, first: at, last: at });
+        readers.push(TopicReader {
+            direction,
+            pid,
+            asks,
+            first: at,
+            last: at,
+            windows: ArrayVec::new(),
+        });
+    }
+
+    /// A message was passed on in `direction`, to a reader that got earlier ones of the topic.
+    pub fn note_passed_on(&mut self, message: &PassedOn, direction: Direction) {
+        let Some(topic) = self.0.get_mut(&message.subject) else { return };
+        let publisher = *topic.publisher.get_or_insert(message.publisher);
+        topic.has_several |= publisher != message.publisher;
+        if let Some(reader) = topic.readers.iter_mut().find(|one| one.direction == direction) {
+            reader.note_window(message.window, message.at);
+        }
     }
 
     /// The connection that a message that was sent at `at` would have come to: of those that got earlier ones, and none
     /// since, the last; and who read from it.
     pub fn before(&self, subject: u64, at: Nanos) -> Option<LastReader> {
-        let readers = self.0.get(&subject).into_iter().flatten();
+        let readers = self.0.get(&subject).into_iter().flat_map(|topic| &topic.readers);
         let before = readers.filter(|reader| reader.last < at);
         let last = before.max_by_key(|reader| reader.last)?;
-        let TopicReader { direction, pid, asks, last, .. } = *last;
+        let &TopicReader { direction, pid, asks, last, .. } = last;
         Some(LastReader { direction, pid, asks, last })
     }
 
     /// True if somebody got messages that were sent before, and messages that were sent after `at`.
     pub fn covers(&self, subject: u64, at: Nanos) -> bool {
-        let readers = self.0.get(&subject);
-        let mut pushed = readers.into_iter().flatten().filter(|reader| !reader.asks);
+        let readers = self.0.get(&subject).into_iter().flat_map(|topic| &topic.readers);
+        let mut pushed = readers.filter(|reader| !reader.asks);
         pushed.any(|reader| reader.first < at && at < reader.last)
+    }
+
+    /// True if all that get the topic, and are not gone, were passed later messages than one that was sent at `at` before its sampling
+    /// window ended, which began at `window`.
+    pub fn passed_over(
+        &self,
+        subject: u64,
+        at: Nanos,
+        window: Nanos,
+        is_gone: impl Fn(Direction) -> bool,
+    ) -> bool {
+        let Some(topic) = self.0.get(&subject).filter(|topic| !topic.has_several) else {
+            return false;
+        };
+        let there = |reader: &&TopicReader| reader.first < at && !is_gone(reader.direction);
+        let mut readers = topic.readers.iter().filter(there).peekable();
+        readers.peek().is_some()
+            && readers.all(|reader| !reader.asks && reader.has_later_in(window, at))
+    }
+}
+
+impl TopicReader {
+    /// A message that was sent at `at` was passed on in this sampling window.
+    fn note_window(&mut self, window: Nanos, at: Nanos) {
+        if let Some((_, last)) = self.windows.iter_mut().find(|(start, _)| *start == window) {
+            *last = at.max(*last);
+            return;
+        }
+        if self.windows.is_full() {
+            self.windows.remove(0);
+        }
+        self.windows.push((window, at));
+    }
+
+    /// True if a message that was sent after `at` was passed on in the same sampling window.
+    fn has_later_in(&self, window: Nanos, at: Nanos) -> bool {
+        self.windows.iter().any(|&(start, last)| start == window && at < last)
     }
 }
 
@@ -111,6 +203,49 @@ mod tests {
 
     fn by(serial: u64) -> (Direction, Option<Pid>) {
         (direction(serial), Some(Pid(7)))
+    }
+
+    /// A message of topic 1 comes in its window.
+    fn comes(readers: &mut TopicReaders, at: u64, by: (Direction, Option<Pid>)) {
+        readers.note(1, by, Nanos(at), false);
+        readers.note_passed_on(&passed_on(at, 99), by.0);
+    }
+
+    fn passed_on(at: u64, publisher: u64) -> PassedOn {
+        let window = Nanos(at / 100 * 100);
+        PassedOn { subject: 1, at: Nanos(at), publisher: direction(publisher), window }
+    }
+
+    fn is_lost(readers: &TopicReaders, at: u64, gone: u64) -> bool {
+        let window = Nanos(at / 100 * 100);
+        readers.passed_over(1, Nanos(at), window, |one| one == direction(gone))
+    }
+
+    #[test]
+    fn in_a_window_what_all_were_passed_over_with_is_lost() {
+        let mut readers = TopicReaders::default();
+        comes(&mut readers, 10, by(1));
+        comes(&mut readers, 210, by(1));
+        assert!(!is_lost(&readers, 20, 9), "the next one came in a later window");
+        comes(&mut readers, 230, by(1));
+        assert!(is_lost(&readers, 220, 9) && !is_lost(&readers, 240, 9));
+        comes(&mut readers, 211, by(2));
+        assert!(!is_lost(&readers, 220, 9), "another reader may get it yet");
+        assert!(is_lost(&readers, 220, 2), "that one is gone");
+        comes(&mut readers, 231, by(2));
+        assert!(is_lost(&readers, 220, 9));
+        readers.note_passed_on(&passed_on(240, 98), direction(1));
+        assert!(!is_lost(&readers, 220, 9), "publishers have no common order");
+    }
+
+    #[test]
+    fn windows_are_remembered_for_a_while() {
+        let mut readers = TopicReaders::default();
+        for window in 0..10 {
+            comes(&mut readers, window * 100 + 10, by(1));
+            comes(&mut readers, window * 100 + 30, by(1));
+        }
+        assert_eq!([520, 620, 920].map(|at| is_lost(&readers, at, 9)), [false, true, true]);
     }
 
     #[test]
@@ -144,7 +279,7 @@ mod tests {
             readers.note(n, by(1), Nanos(1), false);
             readers.note(0, by(n), Nanos(n), false);
         }
-        assert_eq!((readers.0.len(), readers.0[&0].len()), (TOPICS, WAYS));
-        assert_eq!(readers.0[&0].iter().map(|reader| reader.last.0).max(), Some(9_999));
+        assert_eq!((readers.0.len(), readers.0[&0].readers.len()), (TOPICS, WAYS));
+        assert_eq!(readers.0[&0].readers.iter().map(|reader| reader.last.0).max(), Some(9_999));
     }
 }

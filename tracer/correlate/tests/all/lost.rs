@@ -33,7 +33,8 @@ fn what_lies_between_messages_that_came_was_lost() {
     }
     let (severity, evidence) = never(&Played::of(&world)).unwrap();
     assert_eq!(severity, Severity::Problem);
-    assert_eq!(evidence, "10 of 100 messages were read by the broker and passed on to nobody");
+    let lost = "10 of 100 messages were read by the broker and passed on to nobody";
+    assert!(evidence.starts_with(lost), "{evidence}");
 }
 
 #[test]

@@ -104,6 +104,28 @@ fn a_stopped_broker_is_named_while_it_is_stopped() {
     assert_eq!(group.messages.matched, 35);
 }
 
+/// Each message waits longer than the one before, and there are few: the median says nothing of what is usual.
+#[test]
+fn few_messages_show_none_that_is_typical() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    let mut watch = Watch::new();
+    let mut waiting = Vec::new();
+    for n in 0..5 {
+        let bytes = publish("t", &payload(stamp(n), 64));
+        world.message(&mut publisher.up, &bytes);
+        waiting.push(unread(&mut world, &mut subscribers[0].down, &bytes));
+    }
+    for (way, len) in &waiting[..2] {
+        watch.take(&mut world, 3_000);
+        world.read(way, way.next, *len);
+    }
+    watch.take(&mut world, 300);
+    let open = watch.group(&world).why.open;
+    let open: Vec<_> = open.iter().map(|one| (one.messages, one.place)).collect();
+    assert_eq!(open, [(3, Whereabouts::ReaderQueue)]);
+}
+
 /// Two publishers of one broker, which goes on reading the other.
 #[test]
 fn a_broker_that_reads_others_holds_one_back() {

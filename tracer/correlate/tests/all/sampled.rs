@@ -1,7 +1,8 @@
 //! Traffic that is observed in windows: what a pause cuts says nothing of who holds up messages.
 
 use crate::audience::{Watch, join};
-use wirelap_correlate::{Severity, Whereabouts};
+use crate::words::words;
+use wirelap_correlate::{Severity, VerdictKind, Whereabouts};
 use wirelap_events::{Body, Nanos};
 use wirelap_test_support::compose::mqtt::publish;
 use wirelap_test_support::compose::{payload, stamp};
@@ -87,6 +88,17 @@ impl Sampled {
         }
     }
 
+    fn messages_unwatched(&mut self, count: u32) {
+        (0..count).for_each(|_| self.message());
+    }
+
+    /// A message that the broker reads and passes on to nobody.
+    fn swallowed(&mut self) {
+        let bytes = publish("t", &payload(stamp(self.sent), 64));
+        self.sent += 1;
+        self.watch.world.message(&mut self.publisher.up, &bytes);
+    }
+
     fn assert_quiet(&mut self) {
         let snapshot = self.watch.correlator.snapshot(Nanos(self.watch.world.now));
         assert_eq!(snapshot.slow.behind, 0, "{:?}", snapshot.slow);
@@ -144,4 +156,34 @@ fn who_does_not_read_is_seen_in_a_window_as_well() {
     let snapshot = sampled.watch.correlator.snapshot(Nanos(sampled.watch.world.now));
     let open = &snapshot.groups[0].why.open;
     assert_eq!(open.iter().map(|one| one.place).collect::<Vec<_>>(), [Whereabouts::BrokerQueue]);
+}
+
+/// Before the first pause, nobody notes what it would be known by.
+#[test]
+fn a_loss_within_a_window_is_told() {
+    for lost in [0, 1] {
+        let mut sampled = Sampled::new();
+        for _ in 0..3 {
+            for n in 0..20 {
+                sampled.message();
+                (0..lost).filter(|_| n == 10).for_each(|_| sampled.swallowed());
+                sampled.watch.take(10);
+            }
+            // What is under way when the window ends may come in the pause.
+            sampled.cut_message(Cut::Read);
+            let told = sampled.watch.world.events.len();
+            (0..20).for_each(|_| sampled.message());
+            sampled.watch.world.events.truncate(told);
+            sampled.watch.take(2_000);
+            sampled.watch.world.tell(Body::Window(true), &[]);
+        }
+        sampled.messages_unwatched(20);
+        sampled.watch.take(6_000);
+        let snapshot = sampled.watch.correlator.snapshot(Nanos(sampled.watch.world.now));
+        let verdicts = &snapshot.groups[0].why.verdicts;
+        let never = verdicts.iter().find(|verdict| verdict.kind == VerdictKind::NeverDelivered);
+        let said = never.map(words);
+        let told = said.as_deref().map(|said| said.starts_with("2 of "));
+        assert_eq!(told, (lost > 0).then_some(true), "{said:?}");
+    }
 }

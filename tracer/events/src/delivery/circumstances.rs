@@ -1,6 +1,6 @@
 //! The facts about a leg in addition to its times.
 
-use crate::{DropCause, Nanos, Recovery, Release, RequestLimits, TxState};
+use crate::{DropCause, Nanos, Recovery, Release, RequestLimits, TaskId, TxState};
 use serde::{Deserialize, Serialize};
 
 /// Facts about a leg in addition to its times, from which verdicts are made.
@@ -186,6 +186,21 @@ pub struct SendPermission {
     /// The last interval in which the sender, a server, did not read who had sent it the message, by its own word, while it had the
     /// message.
     pub publisher_unread: Option<(Nanos, Nanos)>,
+    /// For how long, while the message was in its reader's socket, the reader had the message before it of the same connection and had not
+    /// passed that on.
+    pub at_earlier: Nanos,
+    /// The server whose copy of the log was awaited while the message lay at its reader, or at its sender.
+    pub replica: Option<ReplicaWait>,
+}
+
+/// A time in which a server that copies the log of another one had not asked for more: the other one tells nobody that a message is stored, and
+/// hands none out, before its copies are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplicaWait {
+    /// Length of the time.
+    pub time: Nanos,
+    /// The server that copies; `None` if it is on another host.
+    pub server: Option<TaskId>,
 }
 
 impl Circumstances {

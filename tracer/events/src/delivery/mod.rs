@@ -14,7 +14,8 @@ mod sample_status;
 
 pub use circumstances::{
     AckRoundTrip, Circumstances, Credit, EarlierBytes, FanOut, Heard, LegHosts, LegLosses, LegPath,
-    LinkQueue, MessageRequest, MissingBytes, ReaderArrival, SendPermission, SenderSocket,
+    LinkQueue, MessageRequest, MissingBytes, ReaderArrival, ReplicaWait, SendPermission,
+    SenderSocket,
 };
 pub use leg::{Hop, Leg, MAX_HOPS, SegmentSpan};
 pub use off_cpu::{LegOffCpu, OffCpu};

@@ -90,6 +90,12 @@ impl Pauses {
         found < self.cut
     }
 
+    /// True if a pause began between two moments, of which the first was in no pause.
+    pub fn is_between(&self, from: Nanos, to: Nanos) -> bool {
+        self.opened.is_some_and(|opened| opened > from)
+            || self.closed_since.is_some_and(|closed| to >= closed)
+    }
+
     /// Total length of all pauses until `now`.
     pub fn paused(&self, now: Nanos) -> Nanos {
         self.closed_for + self.closed_since.map_or(Nanos(0), |closed| now - closed)

@@ -68,6 +68,15 @@ impl FlowControl {
         all.take_while(|request| request.at > Nanos(0))
     }
 
+    /// For how long, between two moments, who asks had all that it had asked for, as far as is known, and had not asked again.
+    pub fn unasked_time(&self, from: Nanos, to: Nanos) -> Nanos {
+        let late = self.requests().map(|request| {
+            let free = request.free_since.unwrap_or(request.at).max(from);
+            request.at.min(to) - free.min(to)
+        });
+        late.fold(Nanos(0), |sum, time| sum + time)
+    }
+
     /// The last request for messages.
     pub fn last_request(&self) -> Option<&Request> {
         self.requests().next()
@@ -184,5 +193,21 @@ impl FlowControl {
             request.read = Some((at, loss.resent || loss.behind));
             request.there = path.ready;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_its_answer_and_does_not_ask_is_late() {
+        let mut control = FlowControl::default();
+        for (free_since, at) in [(None, 10), (Some(20), 21), (Some(30), 80), (Some(90), 95)] {
+            let free_since = free_since.map(Nanos);
+            control.add_request(Request { at: Nanos(at), free_since, ..Request::default() });
+        }
+        let late = |from, to| control.unasked_time(Nanos(from), Nanos(to)).0;
+        assert_eq!((late(0, 100), late(0, 25), late(40, 70), late(96, 99)), (56, 1, 30, 0));
     }
 }

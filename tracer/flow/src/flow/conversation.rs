@@ -337,6 +337,11 @@ impl Conversation {
         matches!(&self.state, State::Decoding(_, connection) if connection.joins_servers())
     }
 
+    /// True if one end is a server that copies the log of the other one.
+    pub fn copies_log(&self) -> bool {
+        matches!(&self.state, State::Decoding(_, connection) if connection.copies_log())
+    }
+
     /// True if the messages that one side sends may be copies of those that it sends to others.
     pub fn makes_copies(&self, from: Side) -> bool {
         match &self.state {

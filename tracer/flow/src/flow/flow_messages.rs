@@ -8,6 +8,7 @@ use crate::ids::{AssemblyId, Direction};
 use crate::marks::Marks;
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, Nanos, Saturate};
+use wirelap_limits::causes::LONGEST_HANDING_ON;
 
 /// The messages that were found on a flow.
 #[derive(Debug, Default)]
@@ -39,6 +40,22 @@ pub struct ForwardedMessages {
     pub newest_at: Nanos,
     /// The direction on which that one went on.
     pub by: Option<Direction>,
+    /// The last of them, the last one first.
+    last: [PassedMessage; PASSED],
+}
+
+/// Messages of which it is remembered when they went on: those that are looked up were read a moment ago.
+const PASSED: usize = 16;
+
+/// A message that its receiver has passed on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PassedMessage {
+    /// Time at which it was found.
+    pub at: Nanos,
+    /// Time at which its receiver had read it.
+    pub read: Nanos,
+    /// Time at which it was passed on first.
+    pub passed_on: Nanos,
 }
 
 impl FlowMessages {
@@ -49,12 +66,26 @@ impl FlowMessages {
         self.first_at.get_or_insert(at);
     }
 
-    /// Notes that a message that was found at `at` went on.
-    pub fn note_forwarded(&mut self, at: Nanos, by: Option<Direction>) {
+    /// Notes that a message went on.
+    pub fn note_forwarded(&mut self, message: PassedMessage, by: Option<Direction>) {
         let forwarded = self.forwarded.get_or_insert_default();
         forwarded.count.grow(1);
-        forwarded.newest_at = forwarded.newest_at.max(at);
+        forwarded.newest_at = forwarded.newest_at.max(message.at);
         forwarded.by = by;
+        if forwarded.last.iter().all(|known| known.at != message.at) {
+            forwarded.last.rotate_right(1);
+            forwarded.last[0] = message;
+        }
+    }
+
+    /// For how long, between two moments, the receiver had a message before the one that was found at `at`, and had not passed it on: then it
+    /// reads on only when it has done so. Another thread may write it a moment later.
+    pub fn at_earlier(&self, at: Nanos, (from, to): (Nanos, Nanos)) -> Nanos {
+        let all = self.forwarded.iter().flat_map(|forwarded| &forwarded.last);
+        let earlier = all.filter(|message| message.at < at && message.read < to);
+        let last = earlier.max_by_key(|message| message.passed_on);
+        let last = last.filter(|message| message.passed_on <= to + LONGEST_HANDING_ON);
+        last.map_or(Nanos(0), |message| message.passed_on.min(to) - message.read.max(from))
     }
 
     /// Adds, after the packet behind a `hole`, of which the messages from number `first` on were found, the one in the hole,
@@ -92,5 +123,40 @@ impl FlowMessages {
         self.pending.shrink_to_fit();
         self.assembling.shrink_to_fit();
         self.last = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(at: u64, read: u64, passed_on: u64) -> PassedMessage {
+        let [at, read, passed_on] = [at, read, passed_on].map(Nanos::from_millis);
+        PassedMessage { at, read, passed_on }
+    }
+
+    #[test]
+    fn a_receiver_is_at_an_earlier_message_until_it_has_passed_that_on() {
+        let mut messages = FlowMessages::default();
+        let at = |all: &FlowMessages, at: u64, from: u64, to: u64| {
+            let [at, from, to] = [at, from, to].map(Nanos::from_millis);
+            all.at_earlier(at, (from, to)).0 / 1_000_000
+        };
+        assert_eq!(at(&messages, 50, 55, 90), 0);
+        messages.note_forwarded(message(10, 12, 80), None);
+        messages.note_forwarded(message(10, 12, 95), None);
+        assert_eq!(at(&messages, 50, 55, 90), 25);
+        assert_eq!(at(&messages, 50, 55, 79), 24, "another thread passes it on");
+        assert_eq!(at(&messages, 50, 55, 70), 0, "it reads on before it passes on");
+        assert_eq!(at(&messages, 50, 85, 90), 0);
+        assert_eq!(at(&messages, 10, 5, 90), 0, "itself");
+        // It read the next two at once, and this is the second one.
+        messages.note_forwarded(message(20, 90, 91), None);
+        assert_eq!(at(&messages, 50, 55, 90), 25);
+        // Both were there, and it read the first one late.
+        messages.note_forwarded(message(30, 85, 88), None);
+        assert_eq!(at(&messages, 50, 55, 90), 3);
+        (100..200).for_each(|n| messages.note_forwarded(message(n, n, n + 1), None));
+        assert_eq!(at(&messages, 50, 55, 90), 0, "long ago");
     }
 }

@@ -54,6 +54,7 @@ mod window;
 pub use closed::{ClosedBy, ClosedConnection, ClosedConnections};
 pub use conversation::{Conversation, EndsState, KnownEnds, State};
 pub use direction::Flow;
+pub use flow_messages::PassedMessage;
 pub use found::{Content, Found, Identity};
 pub use hidden::Hidden;
 pub use identity::identity_of;

@@ -133,8 +133,10 @@ impl Threads {
             }
             let longest = history.longest_lock(from, to);
             let its = |longest| self.rested_behind(rested.waker.task.tid, longest, most);
-            if let Some(its) = longest.and_then(its) {
-                wait_with(rested, &its);
+            if let Some((from, to)) = longest
+                && let Some(its) = its((from, to))
+            {
+                wait_with(rested, &its, to - from);
             }
         }
         found
@@ -185,8 +187,10 @@ impl Threads {
 }
 
 /// A thread that waits until another lets go, while that waits for a CPU or is blocked, waits for a CPU or is blocked, too; while that sleeps
-/// for a time of its own, it waits for that.
-fn wait_with(rested: &mut OffCpu, its: &OffCpu) {
+/// for a time of its own, it waits for that. One that waits for data of connections has nothing that others could wait for: it hands out
+/// work, and they wait for the same data (event loops with pools, as those of Go and Java).
+/// `its` are the other one's rests during the longest wait, of a length; how it slept then holds for all waits.
+fn wait_with(rested: &mut OffCpu, its: &OffCpu, longest: Nanos) {
     let waited = its.waited.min(rested.locked);
     rested.locked -= waited;
     rested.asleep -= waited;
@@ -204,9 +208,14 @@ fn wait_with(rested: &mut OffCpu, its: &OffCpu) {
         rested.blocker = if is_itself { rested.waker } else { its.blocker };
         rested.behind_timer = !is_itself && its.behind_timer;
     }
+    if its.polled > Nanos(longest.0 / 2) {
+        let polled = rested.locked.share(its.polled, longest).min(rested.locked);
+        rested.locked -= polled;
+        rested.polled += polled;
+    }
     // It kept what others wait for while it slept for a time of its own.
-    let timed = its.timed.min(rested.locked);
-    if timed > Nanos(rested.locked.0 / 2) {
+    if its.timed > Nanos(longest.0 / 2) {
+        let timed = rested.locked.share(its.timed, longest).min(rested.locked);
         rested.locked -= timed;
         rested.blocked += timed;
         (rested.blocker, rested.behind_timer) = (rested.waker, true);
@@ -409,6 +418,25 @@ mod tests {
             assert_eq!((rested.locked.0, rested.blocked.0), parts);
             assert_eq!(rested.blocker.task == task(2), is_timed);
         }
+    }
+
+    #[test]
+    fn who_waits_for_a_thread_that_waits_for_data_waits_for_no_lock() {
+        let first = &[1, 2].map(|tid| (tid, 10, 20, None));
+        let mut threads = threads(first);
+        // A timer of the program ended its wait, and it hands out what is due then.
+        let polled = Wake {
+            task: task(2),
+            woken: Nanos(900),
+            left: Some(Nanos(200)),
+            sleep: SleepCall::Poll,
+            from_irq: true,
+            ..Wake::default()
+        };
+        threads.wake(Nanos(900), Cpu(0), &polled);
+        threads.wake(Nanos(1_000), Cpu(1), &let_go(2, 1, 1_000));
+        let rested = threads.rested(Tid(1), Nanos(100), Nanos(1_000)).unwrap();
+        assert_eq!((rested.asleep.0, rested.locked.0, rested.polled.0), (900, 200, 700));
     }
 
     #[test]

@@ -277,6 +277,10 @@ impl Connection for KafkaConnection {
         }
     }
 
+    fn copies_log(&self) -> bool {
+        self.positions.is_replica
+    }
+
     fn closed(&mut self) {
         self.positions.closed(&self.topics);
     }

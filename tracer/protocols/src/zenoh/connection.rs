@@ -66,6 +66,10 @@ impl Connection for ZenohSession {
         Some(Party { id, is_router: who.is_router })
     }
 
+    fn stands_out(&self, head: &[u8]) -> bool {
+        survey::stands_out(head)
+    }
+
     fn gap(&mut self, side: Side) {
         self.sides[index(side)].fragments.gap();
     }

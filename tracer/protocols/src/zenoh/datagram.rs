@@ -2,8 +2,9 @@
 //! Zenoh's messages fix, so that other protocols have datagrams that can be read as Zenoh. What is counted as evidence is what they
 //! do not have by accident: a text as key expression, lengths that end with the datagram, and numbers that count.
 
+use super::message::{NetworkMessage, PayloadRange};
 use super::scouting;
-use super::survey::{WEAK_BITS, ZenohEvidence, batch, is_opening, skip_header, whole_bits};
+use super::survey::{WEAK_BITS, ZenohEvidence, batch, is_key_expr, skip_header, whole_bits};
 use super::transport::{FragmentHeader, TransportMessage, ZenohLane};
 use super::wire::ZenohCursor;
 use crate::{PduSignature, SignatureMatch};
@@ -57,7 +58,7 @@ pub fn match_signature(bytes: &[u8]) -> SignatureMatch {
             }
             None => sight(whole_bits(len)),
         },
-        ZenohEvidence::Fragment(fragment) if is_opening(bytes, len) => {
+        ZenohEvidence::Fragment(fragment) if is_opening(bytes) => {
             sight(OPENING_BITS).numbered(fragment.lane.index(), fragment.sn)
         }
         // Its content can be anything, and so can its number: any other protocol has a counter there.
@@ -82,6 +83,19 @@ fn frame(bytes: &[u8]) -> Option<(ZenohLane, u64)> {
         TransportMessage::Frame { lane, sn } => Some((lane, sn)),
         _ => None,
     }
+}
+
+/// True if the datagram is a fragment with the start of a network message that is longer than it.
+fn is_opening(bytes: &[u8]) -> bool {
+    let Some((TransportMessage::Fragment(fragment), at)) = first(bytes) else { return false };
+    let content = at.captured();
+    let mut message = NetworkMessage::unread();
+    // The rest of the message is in other datagrams, so that reading it ends early.
+    let _ = message.read(&mut ZenohCursor::new(content, u64::MAX));
+    let is_longer = message.payload.is_some_and(|PayloadRange { start, len, .. }| {
+        start.saturating_add(len) > content.len() as u64
+    });
+    fragment.more && is_longer && is_key_expr(message.expr)
 }
 
 fn first(bytes: &[u8]) -> Option<(TransportMessage, ZenohCursor<'_>)> {

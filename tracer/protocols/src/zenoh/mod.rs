@@ -87,15 +87,15 @@ impl Protocol for Zenoh {
         }
     }
 
-    fn stands_out(&self, head: &[u8]) -> bool {
-        survey::stands_out(head)
-    }
-
     fn match_signature(&self, transport: Transport, head: &[u8]) -> SignatureMatch {
         match transport {
             Transport::Udp => datagram::match_signature(head),
             Transport::Tcp => survey::match_signature(head),
         }
+    }
+
+    fn stands_out(&self, head: &[u8]) -> bool {
+        survey::stands_out(head)
     }
 
     fn has_magic(&self) -> bool {

@@ -2,19 +2,23 @@
 
 use super::compressed::PeekedText;
 use super::fragments::follows;
-use super::message::{NetworkMessage, PayloadRange};
+use super::message::NetworkMessage;
 use super::transport::{FragmentHeader, TransportMessage, VERSION};
 use super::wire::{CursorError, WireExpr, ZenohCursor, id};
 use crate::{PduSignature, SignatureMatch};
+use wirelap_events::FrameClass;
+
+/// The ID of a FRAGMENT.
+const FRAGMENT: u8 = 6;
 
 /// The evidence of a message so short that other bytes can look the same.
 pub(super) const WEAK_BITS: u32 = 10;
 
-/// The evidence of a fragment that begins with a network message that is longer than its batch: header, text and both lengths.
-const OPENING_BITS: u32 = 20;
+/// The evidence of a first fragment whose content begins with a message that has data.
+const FIRST_FRAGMENT_BITS: u32 = 24;
 
-/// A fragment that another one follows fills its batch, and nobody makes batches smaller than this.
-const SHORTEST_FULL_BATCH: u64 = 512;
+/// The least second byte of the length of a batch that is long: the first fragment fills it.
+const LONG_BATCH: u8 = 4;
 
 /// The evidence of a FRAME whose network message ends exactly with the batch of `len` bytes. Longer messages have a longer length.
 pub(super) fn whole_bits(len: u64) -> u32 {
@@ -134,15 +138,36 @@ pub fn match_signature(head: &[u8]) -> SignatureMatch {
             SignatureMatch::Pdu(sight(whole_bits(len)))
         }
         ZenohEvidence::Strong => SignatureMatch::Pdu(sight(CUT_BITS)),
-        ZenohEvidence::Fragment(fragment)
-            if len >= SHORTEST_FULL_BATCH && is_opening(bytes, len) =>
-        {
-            SignatureMatch::Pdu(sight(OPENING_BITS).numbered(fragment.lane.index(), fragment.sn))
-        }
         ZenohEvidence::Fragment(fragment) => {
-            SignatureMatch::Pdu(sight(FRAGMENT_BITS).numbered(fragment.lane.index(), fragment.sn))
+            let is_first = fragment.first && begins_message(bytes, len);
+            let bits = if is_first { FIRST_FRAGMENT_BITS } else { FRAGMENT_BITS };
+            SignatureMatch::Pdu(sight(bits).numbered(fragment.lane.index(), fragment.sn))
         }
     }
+}
+
+/// True if a batch with the first fragment of a message with data is at the front of `head`. Among the batches of a saturated sender of large
+/// messages, no other one has as much of its own.
+pub fn stands_out(head: &[u8]) -> bool {
+    // This quickly rejects most of the bytes that are searched.
+    let is_likely =
+        matches!(head, [_, len, header, ..] if *len >= LONG_BATCH && id(*header) == FRAGMENT);
+    is_likely && length(head).is_some_and(|(_, len, body)| begins_message(body, len))
+}
+
+/// True if a batch of `len` bytes is the first fragment of a message with data, of which it has the beginning.
+fn begins_message(captured: &[u8], len: u64) -> bool {
+    let bytes = usize::try_from(len).ok().and_then(|len| captured.get(..len)).unwrap_or(captured);
+    let mut at = ZenohCursor::new(bytes, len);
+    let Ok(TransportMessage::Fragment(fragment)) = TransportMessage::read(&mut at) else {
+        return false;
+    };
+    let mut message = NetworkMessage::unread();
+    fragment.first
+        && fragment.more
+        && message.read(&mut at).is_err()
+        && message.class == FrameClass::Data
+        && is_key_expr(message.expr)
 }
 
 /// Examines a message of a low-latency session: a network message without a FRAME, a KEEPALIVE or a CLOSE.
@@ -274,35 +299,30 @@ fn frame(at: &mut ZenohCursor<'_>) -> SurveyResult {
     }
 }
 
-/// True if a batch of a TCP stream is a fragment with the start of a message that is longer: what a saturated sender's packets may be
-/// searched for.
-pub fn stands_out(head: &[u8]) -> bool {
-    const MORE: u8 = 0x40;
-    let [a, b, header, ..] = head else { return false };
-    let len = u64::from(u16::from_le_bytes([*a, *b]));
-    let is_full_fragment = id(*header) == 6 && header & MORE != 0 && len >= SHORTEST_FULL_BATCH;
-    is_full_fragment && is_opening(head.get(2..).unwrap_or_default(), len)
-}
-
-/// True if a batch of `len` bytes is a fragment with the start of a network message that is longer than it.
-pub(super) fn is_opening(captured: &[u8], len: u64) -> bool {
-    let mut at = ZenohCursor::new(captured, len);
-    skip_header(&mut at);
-    let Ok(TransportMessage::Fragment(fragment)) = TransportMessage::read(&mut at) else {
-        return false;
-    };
-    let content = at.captured();
-    let rest = len.saturating_sub(captured.len().saturating_sub(content.len()) as u64);
-    let mut message = NetworkMessage::unread();
-    // The rest of the message is in other batches, so that reading it ends early.
-    let _ = message.read(&mut ZenohCursor::new(content, u64::MAX));
-    let is_longer = message
-        .payload
-        .is_some_and(|PayloadRange { start, len, .. }| start.saturating_add(len) > rest);
-    fragment.more && fragment.is_known && is_longer && is_key_expr(message.expr)
-}
-
 /// True if a key expression is text without control characters.
 pub(super) fn is_key_expr(expr: WireExpr<'_>) -> bool {
     str::from_utf8(expr.suffix).is_ok_and(|text| !text.chars().any(char::is_control))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The beginning of a batch of 49,150 bytes: a FRAGMENT, marked as the first one, and in it a PUT of 100,000 bytes.
+    const FIRST: [u8; 18] = *b"\xfe\xbf\xe6\xf6\xfe\xa8\x38\x02\x1d\x01\x01\xa0\x8d\x06xxxx";
+
+    #[test]
+    fn the_beginning_of_a_long_message_stands_out() {
+        assert!(stands_out(&FIRST));
+        let SignatureMatch::Pdu(sight) = match_signature(&FIRST) else { panic!() };
+        assert_eq!((sight.len, sight.bits), (49_152, FIRST_FRAGMENT_BITS));
+        // A later fragment, something else than a PUT, nothing after the header, and any other bytes.
+        let others: [&[u8]; 4] = [
+            b"\xfe\xbf\x66\xf6\xfe\xa8\x38xxxxxxxxxxx",
+            b"\xfe\xbf\xe6\xf6\xfe\xa8\x38\x02\x1d\x01\x07\xa0\x8d\x06xxxx",
+            &FIRST[..8],
+            b"xxxxxxxxxxxxxxxxxx",
+        ];
+        assert_eq!(others.map(stands_out), [false; 4]);
+    }
 }

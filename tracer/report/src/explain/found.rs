@@ -47,8 +47,10 @@ pub fn nothing(why: &ReportedWhy, participants: &PathNames<'_>) -> String {
             let examined = counted(n, "message");
             format!("No verdict: {examined} examined, but too many others were not captured.")
         }
-        0 => "No message could be examined.".into(),
-        n if n < MIN_MESSAGES_FOR_VERDICT => sentence(&format!("{}.", too_few(n))),
+        0 => format!("No message could be examined{}.", missing(participants)),
+        n if n < MIN_MESSAGES_FOR_VERDICT => {
+            sentence(&format!("{}{}.", too_few(n), missing(participants)))
+        }
         n => format!(
             "Nothing wrong: {} examined, no avoidable delay or loss found.",
             counted(n, "message")
@@ -59,6 +61,15 @@ pub fn nothing(why: &ReportedWhy, participants: &PathNames<'_>) -> String {
 /// The text for a result with too few messages for a verdict.
 pub fn too_few(messages: u64) -> String {
     format!("too few messages ({messages}) for a verdict")
+}
+
+/// A part of a sentence about messages that were sent and not delivered, where that is most of them.
+fn missing(participants: &PathNames<'_>) -> String {
+    let (missing, sent) = participants.missing();
+    if missing.saturating_mul(2) <= sent {
+        return String::new();
+    }
+    format!("; {missing} of {sent} sent messages were not seen to be delivered")
 }
 
 fn item(head: &str, verdict: &ReportedVerdict, participants: &PathNames<'_>) -> String {
@@ -159,7 +170,7 @@ pub fn headline(result: &RunResult, participants: &PathNames<'_>) -> Option<Stri
         return match why.examined_messages {
             0 => None,
             _ if !participants.is_usable() => Some("too little was captured for a verdict".into()),
-            n if n < MIN_MESSAGES_FOR_VERDICT => Some(too_few(n)),
+            n if n < MIN_MESSAGES_FOR_VERDICT => Some(too_few(n) + &missing(participants)),
             _ if result.trust.detail != ObservedDetail::Full => Some(format!(
                 "nothing found with --detail {}, which most causes are not seen with",
                 result.trust.detail.name()

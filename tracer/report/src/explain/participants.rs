@@ -63,6 +63,12 @@ impl<'a> PathNames<'a> {
         self.result.trust.verdict != ReportedReliability::Unusable
     }
 
+    /// Messages that were sent and not delivered, and all that were sent.
+    pub fn missing(&self) -> (u64, u64) {
+        let counts = &self.result.messages;
+        (counts.sent.saturating_sub(counts.delivered), counts.sent)
+    }
+
     /// The number of legs of a message.
     pub fn legs(&self) -> u8 {
         self.legs

@@ -26,6 +26,12 @@ impl LegParts<'_> {
             };
             self.charge_kind(Segment::BrokerDwell, kind, rest.advance(ready));
         }
+        // Before the message is stored, nobody gets it, whoever asks.
+        let replica = self.leg.circumstances.permission.replica;
+        if let Some(replica) = replica {
+            let waited = rest.advance(rest.from + replica.time);
+            self.charge_replica(Segment::BrokerDwell, waited);
+        }
         // A broker that pushes sends to whom it does not read, too.
         if let Some((from, until)) = self.leg.circumstances.permission.requests_unread
             && self.leg.circumstances.allowed().is_some()

@@ -31,7 +31,9 @@ impl LegParts<'_> {
             time
         } else {
             let rest = self.charge_throttled(segment, time, Nanos(0));
-            self.charge_to_next_leg(rest)
+            let rest = self.charge_to_next_leg(rest);
+            // It answers an earlier request first, which is stored only with its copies.
+            rest - self.charge_replica(segment, rest)
         };
         let throttled = whole - time;
         let Some(rested) = self.rests.before_wakeup else {
@@ -56,6 +58,9 @@ impl LegParts<'_> {
 
     /// The reader slept, and its data was there. Data on a connection that it watched would have woken it.
     pub fn charge_unread(&mut self, segment: Segment, rested: &OffCpu, asleep: Nanos) {
+        let at_earlier = self.at_earlier(segment, asleep);
+        self.charge_kind(segment, VerdictKind::BrokerStalled, at_earlier);
+        let asleep = asleep - at_earlier;
         let locked = self.charge_lock(segment, rested, asleep);
         let mut left = asleep - locked;
         if !self.is_last {
@@ -64,6 +69,27 @@ impl LegParts<'_> {
             left -= unwatched;
         }
         self.charge_kind(segment, self.kind_of_stall(), left);
+    }
+
+    /// The part of a forwarder's sleep in which it had the message before this one, and did not pass it on: another thread than the one that sleeps for
+    /// that may wait for data meanwhile, or for work. Who answers in turn passes nothing on by itself.
+    fn at_earlier(&self, segment: Segment, asleep: Nanos) -> Nanos {
+        let seen = &self.leg.circumstances.permission;
+        let is_meant = segment == Segment::Wakeup && !self.is_last && !seen.answers_in_turn;
+        let time = seen.at_earlier.min(asleep);
+        if is_meant && time >= SHORTEST_STALL { time } else { Nanos(0) }
+    }
+
+    /// Charges the part of `time` in which a server had not asked for what it copies, and returns it.
+    pub fn charge_replica(&mut self, segment: Segment, time: Nanos) -> Nanos {
+        let replica = self.leg.circumstances.permission.replica;
+        let waited = replica.map_or(Nanos(0), |replica| replica.time.min(time));
+        if waited > Nanos(0) {
+            let cause = Cause::Of(VerdictKind::FetchWait);
+            let part = BlamedPart::new(self.index, segment, cause, waited);
+            self.out.part(BlamedPart { awaited: Awaited::Replica, ..part });
+        }
+        waited
     }
 
     /// A thread that was awake worked, or had no CPU to work on.

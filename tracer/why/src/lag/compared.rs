@@ -14,7 +14,7 @@ use super::gaps::GapCount;
 use super::table::{LagTable, Pair, PairKey, TopicKey};
 use rustc_hash::FxHashMap;
 use wirelap_events::{FlowId, Nanos, TopicId};
-use wirelap_limits::lag::SUPERSEDED_AFTER;
+use wirelap_limits::lag::{PARTS_OF_A_GROUP, SUPERSEDED_AFTER};
 
 impl LagTable {
     /// Forgets subscriptions of which another one on the same connection has taken the place: a client that fetches may
@@ -58,9 +58,12 @@ impl LagTable {
             }
         }
         for all in topics.values() {
+            let parts = all.iter().filter_map(|(_, pair)| pair.gaps.part(now));
+            let is_no_group = parts.fold(0.0, |sum, part| sum + part) < PARTS_OF_A_GROUP;
             for &(key, pair) in all.iter().filter(|(_, pair)| has_missed(pair)) {
                 let others = all.iter().filter(|(other, _)| other.0.0 != key.0.0);
-                if let Some(count) = pair.gaps.missed_beside(others.map(|(_, one)| &one.gaps), now)
+                if let Some(count) =
+                    pair.gaps.missed_beside(others.map(|(_, one)| &one.gaps), is_no_group, now)
                     && should_get_all(pair)
                 {
                     found.push((key, *pair, count));

@@ -7,19 +7,22 @@
 //! ```
 //!
 //! Members of a group get a share each: what one does not get, another one does. So nobody is said to have missed anything on a topic
-//! of which another subscriber gets only a part, or got until it left, unless that one is known to be of a group.
+//! of which another subscriber gets only a part, or got until it left, unless that one is known to be of a group. Where all that get a part
+//! get less than the whole together, they are no group, unless others of it are not seen.
 
 use wirelap_events::{Nanos, Saturate};
 use wirelap_figures::ReaderGroup;
 use wirelap_limits::lag::{MAX_OVERTAKING, MIN_RUN, ONE_MISSED_OF};
 
-/// Messages that one subscriber got of a topic since it got all of them, and those that it missed.
+/// Messages that one subscriber got of a topic since it got all of them, or as long as it never did, and those that it missed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gaps {
     /// Messages up to this number were published before it was there.
     from: u64,
     /// Messages in a row, until they are enough.
     run: u8,
+    /// There were enough once: since then, it counts.
+    was_there: bool,
     group: ReaderGroup,
     got: u64,
     /// Not got: long ago, before the last mark, and since.
@@ -42,6 +45,8 @@ pub struct GapCount {
     pub since: Nanos,
     /// True if another subscriber got them.
     pub others_got: bool,
+    /// False if the subscriber never got so many in a row that it is there for all of them: it may share them with others that are not seen.
+    pub is_sure: bool,
 }
 
 impl Gaps {
@@ -55,7 +60,14 @@ impl Gaps {
         if self.run < MIN_RUN {
             let is_next = number == last.saturating_add(1);
             self.run = if is_next { self.run.saturating_add(1) } else { 0 };
-            return;
+            if self.run == MIN_RUN && !self.was_there {
+                let Gaps { from, run, group, .. } = *self;
+                *self = Gaps { from, run, group, was_there: true, ..Gaps::default() };
+                return;
+            }
+            if self.was_there {
+                return;
+            }
         }
         if at >= self.mark + MAX_OVERTAKING {
             self.settled.grow(self.before);
@@ -112,15 +124,27 @@ impl Gaps {
         self.run >= MIN_RUN && self.count(now).saturating_mul(ONE_MISSED_OF) <= self.got
     }
 
+    /// True if the subscriber is there for all messages: it got so many in a row, or is known to be in no group.
+    fn is_there_for_all(&self) -> bool {
+        self.run >= MIN_RUN || !self.was_there && self.group == ReaderGroup::None
+    }
+
+    /// The part of the messages that the subscriber got, if it is in no group that is known, and did not get all.
+    pub fn part(&self, now: Nanos) -> Option<f64> {
+        let missed = self.count(now);
+        let is_part = !self.is_in_group() && !self.gets_all(now) && self.got > 0;
+        is_part.then(|| self.got as f64 / self.got.saturating_add(missed) as f64)
+    }
+
     /// True if the subscriber is known to be in a group.
     fn is_in_group(&self) -> bool {
         matches!(self.group, ReaderGroup::Named(_))
     }
 
-    /// True if the subscriber once got so many messages in a row that it is there for all, and has missed
-    /// some since.
+    /// True if the subscriber has missed some messages, as far as it is there for all of them.
     pub fn has_missed(&self, now: Nanos) -> bool {
-        self.run >= MIN_RUN && self.count(now) > 0
+        let is_known = self.is_there_for_all() || !self.was_there && self.got >= MIN_RUN.into();
+        is_known && self.count(now) > 0
     }
 
     /// True if the subscriber may be one of a group, each member of which gets a share.
@@ -129,27 +153,36 @@ impl Gaps {
     }
 
     /// Counts the messages that the subscriber has missed of a topic that the `others` get, too; `None` if it is in a group, or if the
-    /// comparison proves nothing.
+    /// comparison proves nothing. Those that get a part may share the topic as a group unless `is_no_group`.
     pub fn missed_beside<'o>(
         &self,
         others: impl Iterator<Item = &'o Gaps>,
+        is_no_group: bool,
         now: Nanos,
     ) -> Option<GapCount> {
-        if self.is_in_group() {
+        let is_sure = self.is_there_for_all();
+        if self.is_in_group() || !is_sure && !is_no_group {
             return None;
         }
         // What nobody got may be on its way to the broker.
         let mut nobodys = None::<u64>;
         for other in others.filter(|other| !other.is_in_group()) {
             if !other.gets_all(now) {
+                if is_no_group && !other.is_there_for_all() {
+                    continue;
+                }
                 return None;
             }
             let count = other.count(now);
             nobodys = Some(nobodys.map_or(count, |known| known.min(count)));
         }
+        if !is_sure && nobodys.is_none() {
+            return None;
+        }
         let count = self.count(now);
         let messages = count.saturating_sub(nobodys.unwrap_or_default());
         (messages > 0).then_some(GapCount {
+            is_sure,
             messages,
             whole: self.got.saturating_add(count),
             since: self.since.unwrap_or(now),

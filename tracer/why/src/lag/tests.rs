@@ -285,6 +285,18 @@ fn who_gets_a_share_has_missed_nothing() {
     assert_eq!(all, [(1, 470, true)]);
 }
 
+/// A broker drops three of five messages for one subscriber from the first on.
+#[test]
+fn who_never_got_all_has_missed_what_nobody_shares_with_it() {
+    let drops = |which, n| which == 0 || n % 5 < 2;
+    assert_eq!(missed(&[UNKNOWN; 2], drops), [(300, 500, true)]);
+    assert_eq!(missed(&[ALONE; 2], drops), [(300, 500, true)]);
+    assert_eq!(missed(&[UNKNOWN, SHARED], drops), []);
+    // Nobody got all, or a third one gets the others.
+    assert_eq!(missed(&[UNKNOWN], |_, n| drops(1, n)), []);
+    assert_eq!(missed(&[UNKNOWN; 3], |which, n| drops(which, n) != (which == 2)), []);
+}
+
 #[test]
 fn what_nobody_got_is_no_ones_loss() {
     assert_eq!(missed(&[ALONE; 2], |_, n| n != 300), []);

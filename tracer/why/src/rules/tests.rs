@@ -110,6 +110,24 @@ fn three_long_stops_hide_nothing_of_what_every_tenth_message_loses() {
     assert!((why.verdicts[0].slow_share - 9_000.0 / 11_000.0).abs() < 0.01);
 }
 
+/// One message of a reader waited for a CPU for 12 ms, and so many of another one for 6 ms.
+#[test]
+fn what_is_chance_at_each_process_is_chance_together() {
+    let of = |second: u64| {
+        let why = explained((0..1_000).map(|n| {
+            let (reader, waited_us) = match n {
+                100 => (2, 12_000),
+                n if (500..500 + second).contains(&n) => (3, 6_000),
+                n => (2 + u32::from(n % 2 == 0), 0),
+            };
+            Made { at_ms: n * 100, waited_us, holder: 9, reader, ..Made::default() }
+        }));
+        found(&why)
+    };
+    assert_eq!(of(2), []);
+    assert_eq!(of(4), [(VerdictKind::RunQueueContention, 3, 4)]);
+}
+
 #[test]
 fn ten_causes_are_ten_lines_in_order() {
     let why = explained((0..5_000).map(|n| {

@@ -23,8 +23,8 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
     let mut clauses: Vec<Clause> =
         not_delivered(losses).filter(|_| !explained).into_iter().collect();
     let mut severity = Severity::Problem;
-    if !evidence.setting.sampled && losses.sent > 0 {
-        let sent = losses.sent;
+    let sent = losses.sent;
+    if sent > 0 {
         let unread = losses.surely(losses.unread);
         if unread.saturating_mul(TOLERATED_LOSS) > sent && !explained {
             clauses.push(Clause::NeverRead { unread, sent });
@@ -38,7 +38,14 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
             let dropped: u64 = losses.segments.dropped.iter().total();
             clauses.push(Clause::Swallowed { messages, sent, dropped });
         }
-        clauses.extend(missed(evidence, !clauses.is_empty()));
+    }
+    // What was not watched tells nothing of who has not got it.
+    if sent > 0 && !evidence.setting.sampled {
+        let missed = missed(evidence, !clauses.is_empty());
+        if clauses.is_empty() && missed.as_ref().is_some_and(may_be_shared) {
+            severity = Severity::Note;
+        }
+        clauses.extend(missed);
         // What a subscriber had not got when it left came before that.
         let after = losses.abandoned.messages.saturating_sub(losses.left_behind.messages);
         let abandoned = losses.surely(after);
@@ -124,6 +131,11 @@ fn missed(evidence: &Evidence, is_lost: bool) -> Option<Clause> {
     }
     let name = most.pid.and_then(|pid| evidence.setting.names.get(&pid).copied());
     Some(Clause::Missed { most, name, others: missed.others() })
+}
+
+/// True if who did not get messages may share them with others that are not seen.
+fn may_be_shared(missed: &Clause) -> bool {
+    matches!(missed, Clause::Missed { most, .. } if !most.count.is_sure)
 }
 
 /// The clause for messages that subscribers had not got when their connections were closed.

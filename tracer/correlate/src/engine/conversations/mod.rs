@@ -9,6 +9,7 @@ mod muting;
 mod outages;
 mod packets;
 mod reads;
+mod replicas;
 mod tcp;
 mod texts;
 mod udp;
@@ -47,6 +48,8 @@ pub struct Conversations {
     closed: ClosedConnections,
     /// Servers that were gone.
     outages: Outages,
+    /// Directions in which servers ask for what they copy of another one's log.
+    followers: VecDeque<Direction>,
     /// Directions on which bytes may be stuck, the last ones.
     stuck: VecDeque<Direction>,
     /// Time at which what is closed was looked at last.
@@ -78,6 +81,7 @@ impl Conversations {
             closing: VecDeque::new(),
             closed: ClosedConnections::default(),
             outages: Outages::default(),
+            followers: VecDeque::new(),
             stuck: VecDeque::new(),
             swept: Nanos(0),
             found: DecoderOutput { topics, client_names, group_names, ..DecoderOutput::default() },

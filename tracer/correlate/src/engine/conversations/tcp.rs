@@ -174,6 +174,7 @@ impl Conversations {
             let request = Request { after_loss, ask, ..seen };
             conversation.flow_mut(direction.side).control_mut().add_request(request);
         }
+        let has_asked = control.asked.is_some();
         if control.subscribes {
             conversation.flow_mut(direction.side).control_mut().subscribed = at;
         }
@@ -211,6 +212,9 @@ impl Conversations {
         }
         if control.committed {
             conversation.flow_mut(direction.back().side).control_mut().note_awaited_commit();
+        }
+        if has_asked {
+            self.note_follower(direction);
         }
     }
 

@@ -44,6 +44,10 @@ impl Deliveries {
             leg.circumstances.loss.missing_by = Some(bytes);
         }
         fill_in_alone(flow, before, leg);
+        if let Some((ready, read)) = leg.times.get(Stage::Ready).zip(leg.times.get(Stage::Read)) {
+            let at_earlier = flow.messages.at_earlier(state.at, (ready, read));
+            leg.circumstances.permission.at_earlier = at_earlier;
+        }
         if let Some((before, had)) = before.zip(had) {
             let shut = permissions.shut.and_then(|shut| no_room(shut, had, leg));
             leg.circumstances.socket.behind = behind(flow, had, leg).or(shut);

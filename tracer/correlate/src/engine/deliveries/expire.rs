@@ -119,24 +119,36 @@ impl Deliveries {
 /// known whom it would have been for.
 fn count_lost(gone: &GivenUp, at_end: bool, c: &mut Context<'_>) -> bool {
     let Some(row) = c.accounts.rows.get_mut(gone.row) else { return false };
-    // What has become of it in a pause is not known.
-    if row.pauses(c.coverage.pauses()).has_cut(gone.at) {
+    // What was not reported may have been the rest of its way.
+    if gone.at < c.coverage.last_loss() {
         return false;
     }
+    let pauses = row.pauses(c.coverage.pauses());
+    if pauses.has_cut(gone.at) {
+        // What has become of it in a pause is not known, unless it was late before.
+        let flows = c.conversations.flows();
+        let is_gone = |direction| flows.get(direction).is_none_or(|one| one.life.is_closed);
+        let is_lost = pauses
+            .windows()
+            .at(gone.at)
+            .is_some_and(|window| row.readers.passed_over(gone.subject, gone.at, window, is_gone));
+        row.evidence.losses.swallowed.grow(if is_lost { gone.left.swallowed } else { 0 });
+        return false;
+    }
+    // What is still under way at the end is not lost.
+    let is_lost = !at_end || gone.at + LONGEST_USUAL_WAY <= c.coverage.now();
     let losses = &mut row.evidence.losses;
     losses.unread.grow(if at_end { 0 } else { gone.left.lost });
     if gone.left.swallowed == 0 {
         return false;
     }
     if row.readers.covers(gone.subject, gone.at) {
-        losses.swallowed.grow(if at_end { 0 } else { gone.left.swallowed });
+        losses.swallowed.grow(if is_lost { gone.left.swallowed } else { 0 });
         return false;
     }
     let reader = row.readers.before(gone.subject, gone.at);
     // What its server keeps in a log for who asks next is counted for as long as nobody does.
     let reader = reader.filter(|reader| at_end || !reader.asks);
-    // What is still under way at the end is not lost, unless nobody is there any more.
-    let is_lost = !at_end || gone.at + LONGEST_USUAL_WAY <= c.coverage.now();
     match reader.filter(|_| is_lost).and_then(|reader| c.conversations.departure(reader)) {
         Some(departure) => losses.abandon(gone.left.swallowed, departure),
         None => losses.unmatched.grow(if at_end { 0 } else { gone.left.swallowed }),

@@ -1,13 +1,12 @@
 //! From a decoder's findings to open messages.
 
-use super::circumstances::had_since;
 use super::new_leg::new_leg;
 use super::settle::uncount;
 use super::{Context, Deliveries};
 use crate::join::{Joined, NewLeg, Receiver};
 use crate::rows::{Counts, Row};
 use wirelap_events::{Nanos, Saturate};
-use wirelap_flow::{Direction, Flow, FlowTable, Found, LegKey, Part, PendingRelease, RowNotes};
+use wirelap_flow::{Direction, FlowTable, Found, LegKey, Part, PendingRelease, RowNotes};
 use wirelap_protocols::{MessageRouting, Side};
 use wirelap_why::{Pair, PairKey, PassedOverRecords, TakesAll};
 
@@ -142,7 +141,7 @@ impl Deliveries {
             return;
         };
         let way: PairKey = (new.way().id(), new.message.subject);
-        note_answer_end(&new, c.conversations.flows_mut());
+        super::passed_on::note_answer_end(&new, c.conversations.flows_mut());
         if found.framed
             && found.stamp.is_none()
             && new.message.topology != MessageRouting::PeerToPeer
@@ -188,6 +187,9 @@ impl Deliveries {
         self.note_place(found, key, c.conversations.flows_mut());
         self.note_lag(&new, key, joined, c);
         self.note_forwarded(key, joined, c.conversations.flows_mut());
+        if joined == Joined::Leg && c.coverage.pauses().has_paused() {
+            self.note_passed_in_window(key, c);
+        }
         self.enter(&new, key, joined, c.conversations.flows_mut());
         self.note_answer(&new, key, c.conversations.flows_mut());
         self.note_release(key, c.conversations.flows());
@@ -239,33 +241,6 @@ impl Deliveries {
             if let (Some(part), Some(whole)) = (c.row_of(part), c.row_of(whole)) {
                 c.accounts.rows.join(part, whole);
             }
-        }
-    }
-
-    /// Notes when the messages were there that a request is answered with.
-    fn note_answer(&self, new: &NewLeg, key: LegKey, flows: &mut FlowTable) {
-        let Some(asked) = new.permissions.asked else { return };
-        let Some(before) = self.messages.path(key.0).nth(1) else {
-            return;
-        };
-        let read = had_since(before, flows);
-        let flow = flows.flow_mut(new.direction.back());
-        if let (Some(read), Some(control)) = (read, flow.and_then(Flow::known_control_mut)) {
-            control.note_answer_source(asked, read);
-        }
-    }
-
-    /// Notes that what the leg before brought goes on.
-    fn note_forwarded(&self, key: LegKey, joined: Joined, flows: &mut FlowTable) {
-        if joined != Joined::Leg {
-            return;
-        }
-        let by = self.messages.leg(key).map(|leg| leg.direction);
-        let before = self.messages.before(key).map(|leg| (leg.direction, leg.at));
-        if let Some((direction, at)) = before
-            && let Some(flow) = flows.flow_mut(direction)
-        {
-            flow.messages.note_forwarded(at, by);
         }
     }
 
@@ -464,16 +439,6 @@ fn is_unknown(found: &Found, new: &NewLeg) -> bool {
 
 fn is_from_broker(new: &NewLeg) -> bool {
     new.message.topology == MessageRouting::Brokered && !new.reader.toward.is_server()
-}
-
-/// Notes where the answer to a request ends. What came to its sender before observation began, or between two windows, is one as well.
-fn note_answer_end(new: &NewLeg, flows: &mut FlowTable) {
-    if let Some(asked) = new.permissions.asked
-        && let Some(control) =
-            flows.flow_mut(new.direction.back()).and_then(Flow::known_control_mut)
-    {
-        control.extend_answer(asked, new.extent.end);
-    }
 }
 
 /// Counts a message that is sent for the first time, or again.

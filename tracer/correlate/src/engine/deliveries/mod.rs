@@ -14,6 +14,7 @@ mod new_leg;
 mod outstanding;
 mod overdue;
 mod partial;
+mod passed_on;
 mod places;
 mod prune;
 mod round_trips;

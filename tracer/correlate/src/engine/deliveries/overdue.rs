@@ -12,6 +12,7 @@ use wirelap_flow::{Flow, FlowTable};
 use wirelap_limits::deliveries::{
     GOES_ON, LONGEST_REBALANCE, LONGEST_USUAL_WAY, OVERDUE_FACTOR, READER_MEMORY,
 };
+use wirelap_limits::rules::MIN_MESSAGES_FOR_VERDICT;
 use wirelap_why::{Losses, Overdue, Whereabouts};
 
 /// A row's overdue messages at one process, in one place on one leg.
@@ -126,9 +127,11 @@ fn named_places(
     all.collect()
 }
 
-/// The age from which a message of a row is overdue.
+/// The age from which a message of a row is overdue. Few messages show none that is typical: perhaps the first ones of a queue that grows.
 fn late_after(row: GroupId, rows: &Rows) -> Nanos {
-    let typical = rows.get(row).map_or(0, |row| row.stats.one_way.quantile(0.5));
+    let one_way = rows.get(row).map(|row| &row.stats.one_way);
+    let known = one_way.filter(|times| times.count() >= MIN_MESSAGES_FOR_VERDICT);
+    let typical = known.map_or(0, |times| times.quantile(0.5));
     LONGEST_USUAL_WAY.max(Nanos(typical.saturating_mul(OVERDUE_FACTOR)))
 }
 

@@ -9,7 +9,7 @@ use super::circumstances::fill_in_alone;
 use super::{Context, Deliveries};
 use crate::join::leg;
 use crate::rows::nothing;
-use wirelap_events::{ByteRange, FlowRange, Leg, Nanos, Offset};
+use wirelap_events::{ByteRange, FlowRange, Leg, Nanos, Offset, Stage};
 use wirelap_flow::{
     Conversation, Departure, Direction, Flow, FoundExchange, Marks, Path, RequestLookUp, RoundTrip,
     SentRequest, UnreadReply,
@@ -196,6 +196,7 @@ fn add_followed(request: Leg, (direction, extent): (Direction, ByteRange), c: &m
     delivery.group = row;
     delivery.legs.push(request);
     delivery.legs.push(*reply);
+    note_server(&mut delivery.legs, direction.back(), c);
     if !leg::cut_each(&mut delivery.legs) {
         return;
     }
@@ -205,4 +206,18 @@ fn add_followed(request: Leg, (direction, extent): (Direction, ByteRange), c: &m
         let requests = row.requests.get_or_insert_default();
         requests.delivery(&delivery, time);
     }
+}
+
+/// Adds what the server of a request and its reply is known to wait for. The request went in this direction.
+fn note_server(legs: &mut [Leg], direction: Direction, c: &Context<'_>) {
+    let [request, reply] = legs else { return };
+    let conversations = &c.conversations;
+    request.circumstances.permission.answers_in_turn = conversations.answers_in_turn(direction);
+    let time = |leg: &Leg, stage| leg.times.get(stage);
+    let (Some(server), Some(read)) = (request.reader, time(request, Stage::Read)) else { return };
+    let awaited = |from: Option<Nanos>, to: Option<Nanos>| {
+        conversations.replica_awaited(server.pid, from?, to?)
+    };
+    request.circumstances.permission.replica = awaited(time(request, Stage::Ready), Some(read));
+    reply.circumstances.permission.replica = awaited(Some(read), time(reply, Stage::Send));
 }

@@ -1,12 +1,14 @@
 //! From legs to deliveries handed out.
 
 use super::super::sink::DeliverySink;
+use super::circumstances::had_since;
 use super::{Context, Deliveries, Observed};
 use crate::join::kept::{KeptLeg, PacketLeg};
 use crate::join::{LegState, Receiver, leg};
 use crate::rows::Rows;
 use wirelap_events::{
-    FlowRange, GroupId, Leg, Nanos, Probe, Saturate, Stage, Stamp, TraceDetail, Transport,
+    FlowRange, GroupId, Leg, Nanos, Probe, ReplicaWait, Saturate, Stage, Stamp, TraceDetail,
+    Transport,
 };
 use wirelap_flow::{Direction, Flow, FlowTable, LegKey, begin_and_end};
 use wirelap_limits::deliveries::{
@@ -236,6 +238,7 @@ impl Deliveries {
         let Some(conversation) = c.conversations.flows().get(direction) else { return };
         self.fill_in(state, &mut first, conversation, c.conversations.flows());
         first.circumstances.permission.answers_in_turn = c.conversations.answers_in_turn(direction);
+        first.circumstances.permission.replica = self.replica_awaited(state, &first, c);
         let (flow, is_subflow) = (conversation.flow(direction.side), conversation.is_subflow);
         let is_remote = !self.config.packets_only && flow.ends_unseen(state.extent);
         let has_sends = flow.has_sends;
@@ -255,6 +258,17 @@ impl Deliveries {
             row.noted.in_subflows.grow(1);
         }
         self.hand_out_others(key, others, whole, out, c);
+    }
+
+    /// The server whose copy was awaited while a message lay at the server that it came to, or that passes it on.
+    fn replica_awaited(&self, state: &LegState, leg: &Leg, c: &Context<'_>) -> Option<ReplicaWait> {
+        if leg.circumstances.permission.answers_in_turn {
+            let (ready, read) = leg.times.get(Stage::Ready).zip(leg.times.get(Stage::Read))?;
+            return c.conversations.replica_awaited(leg.reader?.pid, ready, read);
+        }
+        let before = state.parent().and_then(|parent| self.messages.leg_at(parent))?;
+        let had = had_since(before, c.conversations.flows())?;
+        c.conversations.replica_awaited(leg.sender?.pid, had, leg.times.get(Stage::Send)?)
     }
 
     /// A leg of a capture of which nothing is known but its packets, if it is one: almost all are.

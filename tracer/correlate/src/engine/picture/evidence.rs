@@ -59,6 +59,10 @@ impl Picture<'_> {
                 .saturating_add(holes.sent.packets),
             ..evidence.losses
         };
+        if self.seen.coverage.stated() > 0 {
+            // When they were missed is not known.
+            (evidence.losses.swallowed, evidence.losses.unread) = (0, 0);
+        }
         self.deliveries.count_abandoned((id, row), &mut evidence.losses, now, self.seen);
         self.add_shortfalls(id, &mut evidence);
         self.lose_servers((id, row), &mut evidence, now);

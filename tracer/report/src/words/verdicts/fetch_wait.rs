@@ -8,7 +8,8 @@ use wirelap_protocols::Remedies;
 pub const WORDS: VerdictWords = VerdictWords {
     title: "fetch or poll wait at the broker",
     short: "fetch wait",
-    means: "the broker has the message and nobody has asked for it (at the receiver that asked late, or at nobody, where the receiver awaited the answers to earlier requests), it waits for more (at the broker), it keeps the message in a queue until that expires (RabbitMQ's dead letters), or it may send no more before an acknowledgement (MQTT, AMQP, JetStream); a note where it awaited an earlier answer, and threads wait for a CPU as long",
+    title_of: |verdict| verdict.evidence.iter().find_map(title_by_clause),
+    means: "the broker has the message and nobody has asked for it (at the receiver that asked late, or at nobody, where the receiver awaited the answers to earlier requests), it waits for more (at the broker), it keeps the message in a queue until that expires (RabbitMQ's dead letters), it may send no more before an acknowledgement (MQTT, AMQP, JetStream), or another server of its cluster has not copied it (Kafka: at the follower); a note where it awaited an earlier answer, and threads wait for a CPU as long",
     evidence: "when the receiver had last asked, whether it awaited an answer until then, and how long (`max_wait_ms`) and for how much (`min_bytes`) its request lets the broker wait; whether the acknowledgement was on its way, or how long it took the subscriber is not known",
     helps: "keep a request open; `fetch.min.bytes`, `fetch.max.wait.ms` (`fetch.wait.max.ms`); `max_inflight_messages`, the Receive Maximum, the prefetch count, `max_ack_pending`",
     remedy: |_| "let the consumer ask before there is something to fetch (long polling), and more often",
@@ -27,6 +28,7 @@ pub const WORDS: VerdictWords = VerdictWords {
             Clause::AcknowledgedLate => "the broker sends it only so many messages before one is acknowledged, and it was late to acknowledge".into(),
             Clause::AwaitsCommit => "the messages are a transaction's, and the consumer is given only what is committed (`isolation.level`)".into(),
             Clause::Expired => "the messages lay in a queue of the broker until their time there was over, which handed them on as dead letters (`x-death`: `expired`)".into(),
+            Clause::ReplicaAwaited => "it copies what the broker has, and had not asked for more: before it has a message, the broker confirms it to no producer that wants all copies (`acks=all`), hands it to no consumer, and reads no further request of that producer".into(),
             Clause::AcknowledgementUnderWay => "the broker sends the subscriber only so many messages before one is acknowledged, and the acknowledgement was on its way".into(),
             Clause::RequestWaits(Some(ask)) => format!(
                 "the consumer had asked, and the broker let it wait for more: for {} B, or {}, as its request says",
@@ -43,6 +45,19 @@ pub const WORDS: VerdictWords = VerdictWords {
     ..VerdictWords::USUAL
 };
 
+/// The heading by what the broker waited for; `None` for a request.
+fn title_by_clause(clause: &Clause) -> Option<&'static str> {
+    match clause {
+        Clause::ReplicaAwaited => Some("a replica's copy awaited"),
+        Clause::AcknowledgementUnderWay
+        | Clause::AcknowledgementUnseen
+        | Clause::SubscriberAcknowledgedLate => {
+            Some("in-flight window full (an acknowledgement awaited)")
+        }
+        _ => None,
+    }
+}
+
 /// The remedy by what the broker waited for; `None` if it let a request wait.
 fn by_clause(clause: &Clause, own: &Remedies) -> Option<&'static str> {
     Some(match clause {
@@ -55,6 +70,9 @@ fn by_clause(clause: &Clause, own: &Remedies) -> Option<&'static str> {
         }
         Clause::Expired => {
             "nothing, if the queue is there to delay messages; else let a consumer read it, or lower the time for which it keeps them (`x-message-ttl`, `expiration`)"
+        }
+        Clause::ReplicaAwaited => {
+            "find what keeps the follower: its CPU, its disk, its pauses, the way between the brokers (`kafka-topics --describe --under-min-isr-partitions`); fewer copies that are waited for only where losing messages is acceptable"
         }
         // Others before them had to be acknowledged.
         Clause::AcknowledgementUnderWay

@@ -17,6 +17,8 @@ pub struct VerdictWords {
     pub evidence: &'static str,
     /// The things that help, in that table.
     pub helps: &'static str,
+    /// The heading of a verdict about which more is known; `None` where the others hold.
+    pub title_of: fn(&Verdict) -> Option<&'static str>,
     /// Heading and short words of time in a segment whose name says more.
     pub in_segment: fn(Segment) -> Option<(&'static str, &'static str)>,
     /// A clause that belongs to this kind alone; `None` for any other.
@@ -37,6 +39,7 @@ impl VerdictWords {
         means: "",
         evidence: "",
         helps: "",
+        title_of: |_| None,
         in_segment: |_| None,
         clause: |_| None,
         of_verdict: |_, _| None,
@@ -76,7 +79,8 @@ pub fn title_in(kind: VerdictKind, segment: Option<Segment>) -> &'static str {
 
 /// The heading of a verdict. What is said of brokers is said of the proxy that it is about.
 pub fn heading(verdict: &Verdict) -> Cow<'static, str> {
-    of_proxy(title_in(verdict.kind, verdict.segment), verdict.is_at_proxy)
+    let known = (words(verdict.kind).title_of)(verdict);
+    of_proxy(known.unwrap_or_else(|| title_in(verdict.kind, verdict.segment)), verdict.is_at_proxy)
 }
 
 /// Words about a broker, said of a proxy if it is one.

@@ -123,7 +123,13 @@ fn reader_left(
 fn missed(most: &MissedBy, name: Option<Comm>, others: (u64, u64)) -> String {
     let whom = named(most.pid.map(|pid| (pid, name)));
     let topic = most.topic.as_ref().map_or(String::new(), |topic| format!(" of {topic}"));
-    let others_got = if most.count.others_got { "; others got them" } else { "" };
+    let others_got = match (most.count.others_got, most.count.is_sure) {
+        (true, true) => "; others got them",
+        (true, false) => {
+            "; others got them, and it is in no shared subscription whose other members are seen here"
+        }
+        (false, _) => "",
+    };
     format!(
         "{} of {}{topic} were not passed on to {whom}, which got those before and after, the first of them after {}{others_got}{}",
         most.count.messages,

@@ -66,7 +66,11 @@ const fn awaited_lost(awaited: Awaited) -> &'static str {
         | Awaited::UnseenAcknowledgement => {
             "the network lost the subscriber's acknowledgement that the broker waits for, or what was before it on the connection"
         }
-        Awaited::Nothing | Awaited::Request | Awaited::Answer | Awaited::Expiry => {
+        Awaited::Nothing
+        | Awaited::Request
+        | Awaited::Answer
+        | Awaited::Expiry
+        | Awaited::Replica => {
             "TCP sent the consumer's request for messages again, or what it had to have before it asked"
         }
     }

@@ -3,7 +3,8 @@
 use super::super::{Cause, VerdictKind};
 use super::{RESTED, blamed, blamed_with, held_up, hop, leg, of, throttled};
 use wirelap_events::{
-    Holder, Hop, Leg, LegOffCpu, Nanos, OffCpu, Pid, Segment, SleepCall, Stage, TaskId, Tid,
+    Holder, Hop, Leg, LegOffCpu, Nanos, OffCpu, Pid, ReplicaWait, Segment, SleepCall, Stage,
+    TaskId, Tid,
 };
 
 #[test]
@@ -110,6 +111,44 @@ fn a_broker_that_answers_in_turn_is_not_known_to_hold_its_client_back() {
         OffCpu { asleep: Nanos(850_000), locked: Nanos(850_000), waker: blocker, ..OffCpu::NONE };
     let parts = parts_of(&first, rested);
     assert!(parts.contains(&wakeup(of(VerdictKind::BrokerCpuBound), 850_000)), "{parts:?}");
+}
+
+/// The thread that reads a connection slept with a message of it, and another one of the broker waited for data of all.
+#[test]
+fn a_broker_that_sleeps_with_an_earlier_message_leaves_the_next_one_unread() {
+    let stages =
+        [(Stage::Ready, 0), (Stage::Wakeup, 900), (Stage::Running, 902), (Stage::Read, 903)];
+    let mut first = leg(&stages);
+    first.circumstances.permission.at_earlier = Nanos(800_000);
+    first.chain.push(Hop { sleep: SleepCall::Poll, ..hop(100, 900, 902, 0) });
+    let second = leg(&[(Stage::Send, 910), (Stage::Read, 920)]);
+    let polled = OffCpu { asleep: Nanos(850_000), polled: Nanos(850_000), ..OffCpu::NONE };
+    let rests = LegOffCpu { before_wakeup: Some(polled), ..LegOffCpu::NONE };
+    let wakeup = |kind, time| (0, Segment::Wakeup, of(kind), time);
+    let parts = blamed_with(vec![first.clone(), second.clone()], vec![rests.clone()]);
+    assert!(parts.contains(&wakeup(VerdictKind::BrokerStalled, 800_000)), "{parts:?}");
+    assert!(parts.contains(&wakeup(VerdictKind::Backpressure, 50_000)), "{parts:?}");
+    first.circumstances.permission.at_earlier = Nanos(100_000);
+    let parts = blamed_with(vec![first, second], vec![rests]);
+    assert!(parts.contains(&wakeup(VerdictKind::Backpressure, 850_000)), "{parts:?}");
+}
+
+/// A follower asked for nothing for 700 µs: meanwhile its leader answers no producer, and hands nothing out.
+#[test]
+fn a_copy_that_is_not_made_holds_up_what_its_leader_has() {
+    let task = |pid| TaskId { pid: Pid(pid), tid: Tid(pid) };
+    let replica = Some(ReplicaWait { time: Nanos(700_000), server: Some(task(5)) });
+    let mut first =
+        leg(&[(Stage::Send, 0), (Stage::Ready, 10), (Stage::Wakeup, 910), (Stage::Read, 920)]);
+    first.circumstances.permission.answers_in_turn = true;
+    first.circumstances.permission.replica = replica;
+    first.chain.push(hop(5, 910, 912, 0));
+    let mut second = leg(&[(Stage::Send, 1_820), (Stage::Read, 1_830)]);
+    second.circumstances.permission.replica = replica;
+    let parts = blamed(vec![first, second]);
+    let waited = |leg, segment| (leg, segment, of(VerdictKind::FetchWait), 700_000);
+    assert!(parts.contains(&waited(0, Segment::Wakeup)), "{parts:?}");
+    assert!(parts.contains(&waited(1, Segment::BrokerDwell)), "{parts:?}");
 }
 
 /// A proxy read a part of a message, passed that on at 700 µs, and the rest 300 µs later. It slept until others had something, and does not read

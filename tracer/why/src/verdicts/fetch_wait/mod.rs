@@ -1,6 +1,6 @@
-//! The broker has the message and nobody has asked for it, it waits for more, it keeps the message until that expires, or it may send no more before an acknowledgement.
+//! The broker has the message and nobody has asked for it, it waits for more, it keeps the message until that expires, it may send no more before an acknowledgement, or another server of its cluster has not copied the message.
 //!
-//! The cause is found by the consumer's requests, what they let the broker wait for, and the subscriber's acknowledgements. What the consumer's
+//! The cause is found by the requests of consumers and of servers that copy, what they let the broker wait for, and the subscriber's acknowledgements. What the consumer's
 //! own thread did before it asked is `client_stalled` or `reader_busy`, and for want of a CPU `run_queue_contention`. A wait for an earlier
 //! answer is a note where threads wait for a CPU as long.
 
@@ -34,6 +34,7 @@ fn asked(finding: &Finding) -> Clause {
     match finding.mostly_awaited() {
         Awaited::Answer => return Clause::AnswerAwaited,
         Awaited::Expiry => return Clause::Expired,
+        Awaited::Replica => return Clause::ReplicaAwaited,
         Awaited::Acknowledgement => return Clause::AcknowledgementUnderWay,
         Awaited::UnseenAcknowledgement => return Clause::AcknowledgementUnseen,
         Awaited::LateAcknowledgement => return Clause::SubscriberAcknowledgedLate,
