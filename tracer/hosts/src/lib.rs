@@ -28,5 +28,5 @@ pub mod merged;
 pub mod stream;
 pub mod target;
 
-pub use merged::MergedHosts;
+pub use merged::{HostSampling, MergedHosts};
 pub use target::{HostTarget, PushedProgram};

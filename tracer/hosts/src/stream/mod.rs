@@ -10,7 +10,8 @@
 //!   4 state     JSON: [`AgentState`]
 //!   5 end       UTF-8: why the agent ends
 //!
-//! collector → agent   lines: "ping N", "place PID", "states PID", "rest true|false"; the end of the stream ends the agent
+//! collector → agent   lines: "ping N", "place PID", "states PID", "rest true|false", "open TIME",
+//!                     "close TIME"; the end of the stream ends the agent
 //! ```
 //! Text before the first line is what a login shell says, and is left out. Kinds that are not known are left out.
 //!

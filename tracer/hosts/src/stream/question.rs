@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
-use wirelap_events::Pid;
+use wirelap_events::{Nanos, Pid};
 
 /// A line that an agent reads from its stdin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,13 @@ pub enum Question {
     States(Pid),
     /// Send no events from now on, because another agent of this kernel does; or send them again.
     Rest(bool),
+    /// From this time of your clock on, send everything, or only what is known of sockets: a window begins or ends.
+    Window {
+        /// The time; 0 for now.
+        at: Nanos,
+        /// A window begins.
+        open: bool,
+    },
 }
 
 impl fmt::Display for Question {
@@ -24,6 +31,8 @@ impl fmt::Display for Question {
             Question::Place(pid) => write!(f, "place {}", pid.0),
             Question::States(pid) => write!(f, "states {}", pid.0),
             Question::Rest(rests) => write!(f, "rest {rests}"),
+            Question::Window { at, open: true } => write!(f, "open {}", at.0),
+            Question::Window { at, open: false } => write!(f, "close {}", at.0),
         }
     }
 }
@@ -39,6 +48,10 @@ impl FromStr for Question {
             "ping" => number.parse().map(Question::Ping).map_err(drop),
             "place" => pid().map(Question::Place),
             "states" => pid().map(Question::States),
+            "open" | "close" => {
+                let at = number.parse().map(Nanos).map_err(drop)?;
+                Ok(Question::Window { at, open: what == "open" })
+            }
             "rest" => number.parse().map(Question::Rest).map_err(drop),
             _ => Err(()),
         }
@@ -51,12 +64,19 @@ mod tests {
 
     #[test]
     fn a_question_is_read_as_it_was_written() {
-        let rest = Question::Rest(true);
-        for question in [Question::Ping(7), Question::Place(Pid(8)), Question::States(Pid(9)), rest]
-        {
+        let window = |open| Question::Window { at: Nanos(u64::MAX), open };
+        let all = [
+            Question::Ping(7),
+            Question::Place(Pid(8)),
+            Question::States(Pid(9)),
+            Question::Rest(true),
+            window(true),
+            window(false),
+        ];
+        for question in all {
             assert_eq!(question.to_string().parse(), Ok(question));
         }
-        for other in ["", "ping", "ping x", "place -1", "rest x", "later 5"] {
+        for other in ["", "ping", "ping x", "place -1", "rest x", "open -1", "later 5"] {
             assert_eq!(other.parse::<Question>(), Err(()), "{other}");
         }
     }
