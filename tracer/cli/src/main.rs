@@ -32,6 +32,7 @@ mod list;
 mod live;
 mod manual;
 mod parquet;
+mod place;
 mod quantity;
 mod record;
 mod report;

@@ -29,6 +29,7 @@ mod muted;
 mod offline;
 mod one_side;
 mod packets;
+mod placed;
 mod resume;
 mod rights;
 mod screen;
