@@ -59,6 +59,8 @@ fn times_between_hosts_have_their_errors() {
     for size in SIZES {
         let table = text(&app(snapshot.clone(), &[]), size);
         assert!(table.contains("1.80 ms ± 0.05") && table.contains("≤ 5.50 ms"), "{table}");
+        let is_marked = table.contains("socket_tx ⇄") && !table.contains("wire ⇄");
+        assert!(is_marked || !table.contains("where the time goes"), "{table}");
         let details = text(&app(snapshot.clone(), &[KeyCode::Enter]), size);
         assert!(details.contains("± 50.0 µs, by two hosts' clocks"), "{details}");
     }

@@ -9,6 +9,7 @@
 //! - `drivers` has the roles (`publish`, `subscribe`, `ping`, `pong`), written once over `Link`.
 
 mod drivers;
+mod host;
 mod limits;
 mod log;
 mod pace;
@@ -20,6 +21,7 @@ mod validate;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use rustix::thread::CpuSet;
+use serde::Serialize;
 use std::process::ExitCode;
 use wirelap_contract::{About, Done, Role, Spec};
 use wirelap_harness::control::{self, Control};
@@ -54,6 +56,13 @@ struct WorkloadCli {
 enum Other {
     /// Print as JSON what can be run, with which brokers and settings, and what is missing.
     List,
+    /// Print as JSON what a wirelap on another host wants to know of this one: version, addresses, and what can be run.
+    Host,
+    /// Try to connect to HOST:PORT, and say why that is not possible.
+    Reach {
+        /// HOST:PORT.
+        endpoint: String,
+    },
     /// Get what a middleware needs beside packages: `kafka` its jars, through Maven.
     Fetch {
         /// The middleware.
@@ -68,6 +77,8 @@ fn main() -> ExitCode {
     let outcome = match WorkloadCli::parse() {
         WorkloadCli { other: None, spec: Some(spec) } => run(&spec.resolved()),
         WorkloadCli { other: Some(Other::Fetch { middleware }), .. } => fetch(&middleware),
+        WorkloadCli { other: Some(Other::Host), .. } => host::describe(),
+        WorkloadCli { other: Some(Other::Reach { endpoint }), .. } => host::reach(&endpoint),
         WorkloadCli { .. } => list(),
     };
     match outcome {
@@ -84,9 +95,15 @@ fn complain(error: &anyhow::Error) -> ExitCode {
 }
 
 fn list() -> Result<()> {
-    let all: Vec<About> = registry::all().iter().map(|family| family.about()).collect();
-    let text = serde_json::to_string(&all).context("cannot write JSON")?;
-    control::say(&text);
+    print(&middlewares())
+}
+
+fn middlewares() -> Vec<About> {
+    registry::all().iter().map(|family| family.about()).collect()
+}
+
+fn print(value: &impl Serialize) -> Result<()> {
+    control::say(&serde_json::to_string(value).context("cannot write JSON")?);
     Ok(())
 }
 

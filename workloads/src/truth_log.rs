@@ -2,9 +2,10 @@
 
 use anyhow::{Context, Result};
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
-use wirelap_contract::{Spec, TruthRecord, TruthWriter};
+use wirelap_contract::{Spec, TruthRecord, TruthWriter, truth_line};
+use wirelap_harness::control;
 
 const CHUNK: usize = 1 << 16;
 /// Most chunks that are made ready before the run: 16 Mi records, 512 MiB.
@@ -13,7 +14,7 @@ const READY_CHUNKS: u64 = 256;
 /// The records, or nothing when no truth file was asked for.
 #[derive(Default)]
 pub struct TruthLog {
-    file: Option<File>,
+    file: Option<TruthOutput>,
     /// Records were written before.
     has_begun: bool,
     full: Vec<Vec<TruthRecord>>,
@@ -30,7 +31,7 @@ impl TruthLog {
         };
         let chunks = expected_records(spec).div_ceil(CHUNK as u64).clamp(1, READY_CHUNKS);
         Ok(TruthLog {
-            file: Some(create(path)?),
+            file: Some(TruthOutput::create(path)?),
             has_begun: false,
             full: Vec::new(),
             current: Vec::with_capacity(CHUNK),
@@ -52,10 +53,10 @@ impl TruthLog {
 
     /// Writes the records that are not in the file yet.
     pub fn write(&mut self) -> Result<()> {
-        let Some(file) = &self.file else {
+        let Some(file) = &mut self.file else {
             return Ok(());
         };
-        let out = BufWriter::new(file);
+        let out = BufWriter::with_capacity(truth_line::MAX_BYTES, file);
         let writer =
             if self.has_begun { Ok(TruthWriter::go_on(out)) } else { TruthWriter::new(out) };
         let records = self.full.iter().chain(std::iter::once(&self.current)).flatten();
@@ -71,8 +72,41 @@ impl TruthLog {
     }
 }
 
-fn create(path: &Path) -> Result<File> {
-    File::create(path).with_context(|| format!("--truth {}", path.display()))
+/// Destination of the records.
+enum TruthOutput {
+    File(File),
+    /// Lines on stdout.
+    Lines,
+}
+
+impl TruthOutput {
+    fn create(path: &Path) -> Result<TruthOutput> {
+        if path == "-" {
+            return Ok(TruthOutput::Lines);
+        }
+        let file = File::create(path).with_context(|| format!("--truth {}", path.display()))?;
+        Ok(TruthOutput::File(file))
+    }
+}
+
+impl Write for TruthOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            TruthOutput::File(file) => file.write(bytes),
+            TruthOutput::Lines => {
+                let bytes = &bytes[..bytes.len().min(truth_line::MAX_BYTES)];
+                control::say(&truth_line::to_line(bytes));
+                Ok(bytes.len())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            TruthOutput::File(file) => file.flush(),
+            TruthOutput::Lines => Ok(()),
+        }
+    }
 }
 
 /// `ping` and `pong` make two or three records a message.

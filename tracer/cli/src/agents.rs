@@ -1,15 +1,16 @@
 //! The options by which other hosts are observed, too, and the agents that do that.
 
-use crate::common::{DetailArg, FilterArgs, TracerArgs};
+use crate::common::{DetailArg, FilterArgs, SamplingArgs, TracerArgs};
+use crate::quantity;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wirelap_hosts::merged::MAX_HOSTS;
 use wirelap_hosts::{HostTarget, MergedHosts, PushedProgram};
-use wirelap_process::steward::Steward;
+use wirelap_process::steward::{DeclaredCommand, Steward};
 use wirelap_process::{Failure, rights};
-use wirelap_session::machine;
+use wirelap_session::{Sampling, TracedTime, machine};
 
 /// Other hosts.
 #[derive(Clone, Debug, Default, Args)]
@@ -28,6 +29,11 @@ pub struct HostArgs {
     /// the static one of the packages, and the hosts of the same architecture
     #[arg(long, requires = "hosts")]
     pub push: bool,
+
+    /// Observe windows of time on all hosts at once, as long as fits into so much over the connection to each of them, e.g. 8Mbit: a message is
+    /// followed on all of them or on none, and rates say how far they may be off
+    #[arg(long, value_name = "RATE", value_parser = quantity::bit_rate)]
+    pub host_bandwidth: Option<u64>,
 
     /// Observe all hosts of a fleet, too, whose agents (`wirelap-fleet agent`) wait at this Zenoh router: tcp/HUB:7447, tls/HUB:7447.
     /// Hosts that come later join. The agents' own options say what they observe
@@ -71,14 +77,44 @@ impl HostArgs {
     }
 
     /// All hosts: first this one, if it can be observed.
-    fn targets(&self) -> Vec<HostTarget> {
+    pub fn targets(&self) -> Vec<HostTarget> {
         let here = !self.not_here && rights::missing_to_attach().is_empty();
         let here = here.then_some(HostTarget::Here);
-        let others = self.hosts.iter().chain(&self.via).cloned();
-        here.into_iter().chain(others).chain(self.fleet()).collect()
+        here.into_iter().chain(self.others()).chain(self.fleet()).collect()
     }
 
-    /// Checks the options, and names the commands that run agents. Call it before rights are given up.
+    /// The other hosts.
+    pub fn others(&self) -> impl Iterator<Item = HostTarget> {
+        self.hosts.iter().chain(&self.via).cloned()
+    }
+
+    /// The time in which the hosts send what they observe. What regulates the probes of one host is no choice for several.
+    ///
+    /// # Errors
+    /// The options contradict each other.
+    pub fn traced(&self, sampling: &SamplingArgs) -> Result<TracedTime, Failure> {
+        let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
+        if self.from.is_some() && (self.host_bandwidth.is_some() || sampling.sample.is_some()) {
+            return usage(
+                "--sample and --host-bandwidth open windows on hosts of --host and --via alone: several may watch a fleet at once",
+            );
+        }
+        match (self.host_bandwidth, sampling.sample) {
+            _ if sampling.budget.is_some() => usage(
+                "--budget regulates the probes of one host: with --host and --via, --host-bandwidth bounds what they send",
+            ),
+            (Some(_), Some(_)) => usage(
+                "--sample and --host-bandwidth both say how much of the time is observed: remove one of them",
+            ),
+            (Some(bits), None) => Ok(TracedTime::HostBandwidth(bits)),
+            (None, Some(TracedTime::Within(_))) => usage(
+                "--sample auto follows what one host keeps up with: with --host and --via, name windows, such as 100ms/1s, or use --host-bandwidth",
+            ),
+            (None, sample) => Ok(sample.unwrap_or(Sampling::Off.into())),
+        }
+    }
+
+    /// Checks the options, and names the commands that run agents, and `further` ones behind them. Call it before rights are given up.
     ///
     /// # Errors
     /// The options contradict each other, or the steward has ended.
@@ -88,11 +124,12 @@ impl HostArgs {
         filter: &FilterArgs,
         detail: DetailArg,
         tracer: &TracerArgs,
+        further: Vec<DeclaredCommand>,
     ) -> Result<Agents, Failure> {
         let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
-        if !filter.pids.is_empty() || filter.cgroup.is_some() {
+        if !filter.pids.is_empty() {
             return usage(
-                "--pid and --cgroup name what is on one host: they cannot be used with --host, --via and --from",
+                "--pid names a process of one host: it cannot be used with --host, --via and --from",
             );
         }
         if filter.tls {
@@ -119,8 +156,8 @@ impl HostArgs {
         }
         let options = options(filter, detail, tracer);
         let pushed = self.push.then(program).transpose()?;
-        let commands =
-            targets.iter().map(|target| target.command(&options, pushed.as_ref())).collect();
+        let commands = targets.iter().map(|target| target.command(&options, pushed.as_ref()));
+        let commands = commands.chain(further).collect();
         steward.declare_commands(commands).map_err(|error| Failure::Machine(error.to_string()))?;
         Ok(Agents { targets, steward, boot: machine::boot_id(), pushed })
     }
@@ -142,6 +179,9 @@ fn options(filter: &FilterArgs, detail: DetailArg, tracer: &TracerArgs) -> Vec<O
     options.extend(["--snap".into(), tracer.snap.to_string().into()]);
     if let Some(bytes) = tracer.ring_size {
         options.extend(["--ring-size".into(), bytes.to_string().into()]);
+    }
+    if let Some(folder) = &filter.cgroup {
+        options.extend(["--cgroup".into(), folder.into()]);
     }
     if !filter.ports.is_empty() {
         let ports: Vec<String> = filter.ports.iter().map(u16::to_string).collect();

@@ -114,6 +114,7 @@ impl From<&WorkloadArgs> for WorkloadOptions {
             domain: args.domain,
             interface: args.interface.clone(),
             links: None,
+            is_broker_apart: false,
             pin: args.pin.clone(),
         }
     }
@@ -159,7 +160,7 @@ impl From<DetailArg> for TraceDetail {
 }
 
 /// Which traffic is traced, and which protocols the user knows.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct FilterArgs {
     /// Trace only sockets with these ports, local or remote
     #[arg(long, value_name = "PORT,…", value_delimiter = ',')]
@@ -273,9 +274,9 @@ impl SamplingArgs {
 /// Rows by topic, client and so on.
 #[derive(Clone, Debug, Default, Args)]
 pub struct BreakdownArgs {
-    /// Also list the messages by topic, client, group, connection, process, container (pod, unit), host, protocol or broker; up to four,
+    /// Also list the messages by topic, client, group, connection, process, container (pod, unit), host, link, protocol or broker; up to four,
     /// separated by commas, are nested. Client, connection, process, container and host are those of the publisher for what is sent, and
-    /// those of the subscriber for what is delivered
+    /// those of the subscriber for what is delivered; link is the pair of hosts that each leg of a message joins, with the time of that leg
     #[arg(long, value_name = "WHAT,…", value_delimiter = ',', value_parser = quantity::dimension)]
     pub by: Vec<Dimension>,
 

@@ -11,7 +11,8 @@ pub struct HostArgs {
     /// Run publisher, broker and subscriber on hosts of their own: network namespaces, joined by a switch, that are removed at
     /// the end. Needs root and iproute2 [default: true with --link-…]
     #[arg(
-        long,
+        id = "own_hosts",
+        long = "hosts",
         value_name = "BOOL",
         default_missing_value = "true",
         num_args = 0..=1,

@@ -34,6 +34,7 @@ mod live;
 mod manual;
 mod metrics;
 mod parquet;
+mod place;
 mod quantity;
 mod record;
 mod report;

@@ -154,12 +154,6 @@ type RecordSink = MeasuredSink<fn(&Delivery)>;
 /// The probes cannot be attached, or the file cannot be written.
 pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     if let Some(keep) = args.flight.keep {
-        if args.agents.are_given() {
-            return Err(Failure::Usage(
-                "--keep keeps what this host observes: it cannot be used with --host, --via and --from"
-                    .into(),
-            ));
-        }
         args.flight.check(keep, &args.output)?;
         return fly(args);
     }
@@ -167,10 +161,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let rotates = args.rotate_size.is_some() || args.rotate_time.is_some();
     let steward = steward(args)?;
     let agents = agents(args, steward.as_ref())?;
-    let outputs = match &steward {
-        Some(steward) => Outputs::new(args.force, Some(Arc::clone(steward))),
-        None => Outputs::of(std::iter::once(&args.output), args.force)?,
-    };
+    let outputs = outputs(steward, &args.output, args.force)?;
     if args.goes_on {
         outputs.allow_further(&args.output)?;
     } else {
@@ -178,18 +169,9 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     }
     outputs.seal()?;
     let run_time = args.sampling.run_time();
-    let view = view(args);
-    if agents.is_none() {
-        preflight_of(&view)?;
-    }
+    let traced = traced(args)?;
     let metrics = args.metrics.open()?;
-    if agents.is_some() {
-        rights::confine_collector();
-    } else if args.filter.tls {
-        rights::confine_tls_tracer();
-    } else {
-        PacketArgs::confine(&view);
-    }
+    confine(args)?;
     let signals = catch_signals()?;
     let environment = environment::describe(0);
     let settings = written(args);
@@ -209,9 +191,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
         None => Tracer::start(&settings, sink, Some(recorder))?,
     };
     drop(settings);
-    if agents.is_none() {
-        tracer.commands().begin(args.sampling.traced(Sampling::Off.into()));
-    }
+    tracer.commands().begin(traced);
     say_instead(&tracer);
     let hooks = tracer.hooks();
     let journal = Journal::here();
@@ -246,37 +226,73 @@ fn steward(args: &RecordArgs) -> Result<Option<Arc<Steward>>, Failure> {
     args.agents.are_given().then(|| Steward::start(StewardRole::Hosts)).transpose()
 }
 
+/// The files of a recording, which the steward creates if there is one for other hosts already.
+fn outputs(steward: Option<Arc<Steward>>, path: &PathBuf, force: bool) -> Result<Outputs, Failure> {
+    match steward {
+        Some(steward) => Ok(Outputs::new(force, Some(steward))),
+        None => Outputs::of(std::iter::once(path), force),
+    }
+}
+
+/// The time in which events are reported.
+///
+/// # Errors
+/// The options contradict each other.
+fn traced(args: &RecordArgs) -> Result<TracedTime, Failure> {
+    if args.agents.are_given() {
+        return args.agents.traced(&args.sampling);
+    }
+    Ok(args.sampling.traced(Sampling::Off.into()))
+}
+
+/// Checks that this host can be observed, if it is the only one, and gives up the rights that are not needed.
+///
+/// # Errors
+/// It cannot be observed.
+fn confine(args: &RecordArgs) -> Result<(), Failure> {
+    if args.agents.are_given() {
+        rights::confine_collector();
+        return Ok(());
+    }
+    let view = view(args);
+    preflight_of(&view)?;
+    if args.filter.tls {
+        rights::confine_tls_tracer();
+    } else {
+        PacketArgs::confine(&view);
+    }
+    Ok(())
+}
+
 /// The agents of other hosts, if there are any.
 ///
 /// # Errors
 /// The options contradict each other.
 fn agents(args: &RecordArgs, steward: Option<&Arc<Steward>>) -> Result<Option<Agents>, Failure> {
     let Some(steward) = steward else { return Ok(None) };
-    let refused = [
-        (args.packets.packets_only, "--packets-only captures on this host"),
-        (args.sampling.budget.is_some(), "--budget regulates the probes of this host"),
-        (args.sampling.sample.is_some(), "--sample opens windows on this host"),
-    ];
-    if let Some((_, why)) = refused.into_iter().find(|(is_given, _)| *is_given) {
-        return Err(Failure::Usage(format!(
-            "{why} alone: it cannot be used with --host, --via and --from"
-        )));
+    if args.packets.packets_only {
+        return Err(Failure::Usage(
+            "--packets-only captures on this host alone: it cannot be used with --host, --via and --from"
+                .into(),
+        ));
     }
     let agents = &args.agents;
-    agents.prepare(Arc::clone(steward), &args.filter, DetailArg::Full, &args.tracer).map(Some)
+    let detail = DetailArg::Full;
+    agents.prepare(Arc::clone(steward), &args.filter, detail, &args.tracer, Vec::new()).map(Some)
 }
 
 /// Keeps the newest events in memory until a signal arrives or the time is over, and writes them when it matters.
 fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let stem = flight::stem(&args.output);
-    let outputs = Outputs::of(std::iter::once(&stem), false)?;
+    let steward = steward(args)?;
+    let agents = agents(args, steward.as_ref())?;
+    let outputs = outputs(steward, &stem, false)?;
     outputs.allow(&stem, true)?;
     outputs.seal()?;
     let run_time = args.sampling.run_time();
-    let view = view(args);
-    preflight_of(&view)?;
+    let traced = traced(args)?;
     let metrics = args.metrics.open()?;
-    PacketArgs::confine(&view);
+    confine(args)?;
     let signals = catch_signals()?;
     let asked = signals::on_request().map_err(|error| Failure::Machine(error.to_string()))?;
     let environment: Environment = environment::describe(0);
@@ -287,9 +303,13 @@ fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
         run_time,
         ..tracing(args)
     };
-    let tracer = Tracer::start(&settings, Metrics::beside(metrics, collector)?, None)?;
+    let sink = Metrics::beside(metrics, collector)?;
+    let tracer = match &agents {
+        Some(agents) => Tracer::start_on_hosts(&settings, agents.start()?, sink, None)?,
+        None => Tracer::start(&settings, sink, None)?,
+    };
     drop(settings);
-    tracer.commands().begin(args.sampling.traced(Sampling::Off.into()));
+    tracer.commands().begin(traced);
     say_instead(&tracer);
     let hooks = tracer.hooks();
     let names = (outputs, stem);

@@ -5,6 +5,7 @@ use crate::common::{BreakdownArgs, TracedWorkloadArgs};
 use crate::hosts::HostArgs;
 use crate::json::Json;
 use crate::parquet::MessageTable;
+use crate::place::PlaceArgs;
 use crate::quantity;
 use crate::report_file::{self, Purpose};
 use clap::builder::{PossibleValue, TypedValueParser};
@@ -20,10 +21,10 @@ use wirelap_compare::{CompareOptions, compare_ab};
 use wirelap_events::human;
 use wirelap_experiment::scenario::{self, ScenarioSettings, ScenarioSource, built_in};
 use wirelap_experiment::{
-    Catalogue, ClientSizes, Earlier, FinishedRun, Installations, MAX_SEED, PayloadSizes,
-    RunRequest, RunResources, WorkloadInstallation, WorkloadOptions, plan, run as run_all, seeded,
+    ClientSizes, Earlier, FinishedRun, Installations, MAX_SEED, PayloadSizes, RunRequest,
+    RunResources, StartAgents, WorkloadInstallation, WorkloadOptions, plan, run as run_all, seeded,
 };
-use wirelap_process::steward::{Steward, StewardRole};
+use wirelap_process::steward::Steward;
 use wirelap_process::{Failure, Outputs, catch_signals, rights};
 use wirelap_report::{RunReport, table};
 use wirelap_session::{environment, preflight};
@@ -192,6 +193,10 @@ pub struct RunArgs {
     #[command(flatten, next_help_heading = "Hosts")]
     pub hosts: HostArgs,
 
+    /// Roles on other hosts.
+    #[command(flatten, next_help_heading = "Other hosts")]
+    pub place: PlaceArgs,
+
     /// Rows by topic, client and so on, of each repetition.
     #[command(flatten)]
     pub breakdown: BreakdownArgs,
@@ -317,6 +322,26 @@ fn open<'a>(args: &'a RunArgs, outputs: &Outputs) -> Result<Json<'a>, Failure> {
     }
 }
 
+/// The workloads' program where it is started: here, on hosts of its own, or where the roles are placed.
+///
+/// # Errors
+/// The program is missing, or the hosts cannot be made or reached.
+fn installations(
+    args: &RunArgs,
+    steward: &Arc<Steward>,
+    request: &mut RunRequest,
+) -> Result<Installations, Failure> {
+    let programs = args.traced.workload.programs.variables();
+    let open = || WorkloadInstallation::open(Arc::clone(steward), &programs);
+    if !args.place.are_given() {
+        preflight()?;
+        return Installations::open(open()?, request, &programs);
+    }
+    let placement = args.place.open(steward, open())?;
+    placement.add_to(request);
+    Ok(placement.into())
+}
+
 /// Runs all trials and writes the report.
 ///
 /// # Errors
@@ -324,16 +349,15 @@ fn open<'a>(args: &'a RunArgs, outputs: &Outputs) -> Result<Json<'a>, Failure> {
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let earlier = earlier(args)?;
     let mut request = seeded(request(args)?, earlier.as_ref());
+    args.place.check(&request)?;
     let sizes = args.client_sizes.as_deref().map(ClientSizes::read).transpose()?;
-    let steward = Steward::start(StewardRole::Workloads)?;
+    let steward = Steward::start(args.place.steward_role())?;
     let outputs = Outputs::new(args.traced.force, Some(Arc::clone(&steward)));
     let mut json = open(args, &outputs)?;
     let mut messages = MessageTable::open(args.parquet.as_deref(), earlier.is_some(), &outputs)?;
-    preflight()?;
-    let programs = args.traced.workload.programs.variables();
-    let installation = WorkloadInstallation::open(steward, &programs)?;
-    let installations = Installations::open(installation, &request, &programs)?;
-    let plan = plan(&request, &Catalogue::read(installations.any())?)?;
+    let installations = installations(args, &steward, &mut request)?;
+    let plan = plan(&request, &installations.catalogue()?)?;
+    let agents = args.place.agents((&steward, &installations), &plan, &args.traced)?;
     if let Some(path) = &args.pcapng {
         let numbered = plan.trials.len() > 1 || request.saturation;
         match earlier {
@@ -342,12 +366,17 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         }
     }
     outputs.seal()?;
-    rights::confine_tracer();
+    match &agents {
+        Some(_) => rights::confine_collector(),
+        None => rights::confine_tracer(),
+    }
     request.samples = messages.start()?;
     let signals = catch_signals()?;
     let environment = environment::describe(plan.seed);
+    let start = agents.as_ref().map(|agents| || agents.start());
     let means = RunResources {
         installations: &installations,
+        agents: start.as_ref().map(|start| start as &StartAgents<'_>),
         outputs: &outputs,
         signals: &signals,
         earlier: earlier.as_ref(),

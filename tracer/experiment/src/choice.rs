@@ -115,11 +115,18 @@ fn add(
     let every = options.broker.iter().any(|word| word == ALL);
     for broker in brokers(about, &options.broker) {
         let confined = match &broker {
-            Some(Broker::Own(name)) => hosts::confined(about, name),
-            Some(Broker::Running(address)) => Some(hosts::running(address)),
-            None => None,
+            Some(Broker::Own(name)) if options.is_broker_apart => {
+                hosts::confined(about, name, "place its clients beside it")
+            }
+            Some(Broker::Own(name)) if options.links.is_some() => {
+                hosts::confined(about, name, "run without --hosts")
+            }
+            Some(Broker::Running(address)) if options.links.is_some() => {
+                Some(hosts::running(address))
+            }
+            _ => None,
         };
-        if let (Some(why), Some(broker), Some(_)) = (confined, &broker, options.links) {
+        if let (Some(why), Some(broker)) = (confined, &broker) {
             let obstacle = RunObstacle { why, remedy: None };
             leave_out(choices, about, Some(broker.name()), obstacle, all || every)?;
             continue;
@@ -333,6 +340,14 @@ pub mod tests {
         for words in ["latency --on kafka", "latency --on mqtt --broker 127.0.0.1:1883"] {
             assert!(matches!(on_hosts(words), Err(Failure::Usage(_))), "{words}");
         }
+        let placed = |words: &str| {
+            let RunRequest { on, workloads, .. } = request(words);
+            let options = WorkloadOptions { is_broker_apart: true, ..workloads };
+            choose(&world(), &on, &options, TrialPacing::PingPong).map_err(|why| why.to_string())
+        };
+        let why = placed("latency --on kafka").unwrap_err();
+        assert!(why.ends_with("or place its clients beside it"), "{why}");
+        assert!(placed("latency --on mqtt --broker 127.0.0.1:1883").is_ok());
     }
 
     #[test]

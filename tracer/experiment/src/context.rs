@@ -5,15 +5,21 @@ use crate::progress::ProgressLine;
 use crate::samples::SharedSamples;
 use std::path::PathBuf;
 use wirelap_correlate::Snapshot;
+use wirelap_hosts::MergedHosts;
 use wirelap_process::{Failure, Outputs, Signals};
 use wirelap_recording::{FileRecorder, Rotation};
 use wirelap_report::from_snapshot::run_report;
 use wirelap_report::{Environment, Hook, RunReport};
 use wirelap_session::{SessionSettings, notes};
 
+/// Starts the agents of several hosts.
+pub type StartAgents<'a> = dyn Fn() -> Result<MergedHosts, Failure> + 'a;
+
 /// Context that the trials of a run share.
 #[derive(Clone)]
 pub struct TrialContext<'a> {
+    /// Starts the agents that observe, if the processes are on several hosts.
+    pub agents: Option<&'a StartAgents<'a>>,
     /// Places in which the workloads are started.
     pub installations: &'a Installations,
     /// Creates the recordings.

@@ -60,27 +60,39 @@ impl Default for TruthRecords {
 
 impl TruthRecords {
     /// Reads the truth files of all processes of a trial, each with its process; `several` if a message may have several
-    /// subscribers.
+    /// subscribers. `clock` gives a time of a process's clock by that of this host; records whose clock is not known are left out.
     ///
     /// # Errors
     /// A file cannot be read; the text says why.
     pub fn read<'a>(
         files: impl Iterator<Item = (Pid, &'a File)>,
         several: bool,
+        clock: &dyn Fn(Pid, Nanos) -> Option<Nanos>,
     ) -> Result<TruthRecords, String> {
         let mut records = TruthRecords { several, ..TruthRecords::default() };
         for (by, file) in files {
             records
-                .read_file(by, file)
+                .read_file(by, file, clock)
                 .map_err(|error| format!("cannot read the truth file of a workload: {error}"))?;
         }
         Ok(records)
     }
 
-    fn read_file(&mut self, by: Pid, mut file: &File) -> Result<(), TruthError> {
+    fn read_file(
+        &mut self,
+        by: Pid,
+        mut file: &File,
+        clock: &dyn Fn(Pid, Nanos) -> Option<Nanos>,
+    ) -> Result<(), TruthError> {
         file.rewind()?;
         for truth in TruthReader::new(BufReader::new(file))? {
-            self.take(by, &truth?);
+            let mut truth = truth?;
+            let Some(at) = clock(by, truth.at) else { continue };
+            if truth.kind == TruthKind::Publish {
+                // The intended time is of the same clock.
+                truth.aux = clock(by, Nanos(truth.aux)).map_or(truth.aux, |intended| intended.0);
+            }
+            self.take(by, &TruthRecord { at, ..truth });
         }
         Ok(())
     }
@@ -216,8 +228,13 @@ fn message(stamp: Stamp) -> LaneMessage {
 }
 
 /// Compares every matched message with the records. Adds the times that only the workloads know (before the send and after the
-/// read) to the segments of the tally and to the evidence.
-pub fn compare(tally: &mut Tally, evidence: &mut Evidence, records: &TruthRecords) -> GroundTruth {
+/// read) to the segments of the tally and to the evidence. Up to `tolerance`, times of both may contradict each other.
+pub fn compare(
+    tally: &mut Tally,
+    evidence: &mut Evidence,
+    records: &TruthRecords,
+    tolerance: Nanos,
+) -> GroundTruth {
     let mut truth = GroundTruth {
         published: records.published,
         delivered: records.delivered,
@@ -239,12 +256,15 @@ pub fn compare(tally: &mut Tally, evidence: &mut Evidence, records: &TruthRecord
         }
         let wire = slot.read - slot.sent;
         let whole = Nanos(record.deliver) - Nanos(record.publish);
-        if wire > whole {
+        if wire > whole + tolerance {
             truth.violations.grow(1);
             truth.worst_violation_ns = truth.worst_violation_ns.max((wire - whole).0);
         }
-        let before = slot.sent.since(Nanos(record.publish));
-        let after = Nanos(record.deliver).since(slot.read);
+        let since = |to: Nanos, from: Nanos| {
+            to.since(from).or((from - to <= tolerance).then_some(Nanos(0)))
+        };
+        let before = since(slot.sent, Nanos(record.publish));
+        let after = since(Nanos(record.deliver), slot.read);
         match (before, after) {
             (Some(before), Some(after)) => {
                 all_before.add(before);
@@ -291,7 +311,7 @@ mod tests {
     #[test]
     fn the_whole_life_telescopes() {
         let mut tally = tally();
-        let truth = compare(&mut tally, &mut Evidence::default(), &records(90, 230));
+        let truth = compare(&mut tally, &mut Evidence::default(), &records(90, 230), Nanos(0));
         assert_eq!((truth.compared, truth.violations, truth.order_violations), (1, 0, 0));
         let rows = tally.segments.rows();
         assert_eq!(rows.iter().filter_map(|row| row.total_ns).sum::<u64>(), 230 - 90);
@@ -301,9 +321,19 @@ mod tests {
 
     #[test]
     fn a_latency_longer_than_the_truth_is_a_violation() {
-        let truth = compare(&mut tally(), &mut Evidence::default(), &records(110, 205));
+        let truth = compare(&mut tally(), &mut Evidence::default(), &records(110, 205), Nanos(0));
         assert_eq!((truth.violations, truth.worst_violation_ns), (1, 5));
         assert_eq!(truth.order_violations, 1);
+    }
+
+    #[test]
+    fn clocks_of_two_hosts_contradict_each_other_by_no_more_than_their_error() {
+        let of = |tolerance| {
+            let records = records(110, 205);
+            let truth = compare(&mut tally(), &mut Evidence::default(), &records, Nanos(tolerance));
+            (truth.violations, truth.order_violations)
+        };
+        assert_eq!([of(4), of(5), of(9), of(10)], [(1, 1), (0, 1), (0, 1), (0, 0)]);
     }
 
     #[test]
@@ -313,7 +343,7 @@ mod tests {
             let mut delivery = delivery(PING, &[(Stage::Send, 100), (Stage::Read, 200)]);
             delivery.legs[0].sender = Some(TaskId { pid, tid: Tid(7) });
             tally.delivery(&delivery);
-            let truth = compare(&mut tally, &mut Evidence::default(), &records(90, 230));
+            let truth = compare(&mut tally, &mut Evidence::default(), &records(90, 230), Nanos(0));
             let is_whole = tally.segments.rows().iter().any(|row| row.segment == "client_tx");
             (truth.compared, truth.other_senders, truth.violations, is_whole)
         };
@@ -326,7 +356,7 @@ mod tests {
     fn a_message_that_nobody_got_is_unknown() {
         let mut other = records(90, 230);
         other.record_mut(message(PING)).unwrap().deliver = 0;
-        assert_eq!(compare(&mut tally(), &mut Evidence::default(), &other).unknown, 1);
+        assert_eq!(compare(&mut tally(), &mut Evidence::default(), &other, Nanos(0)).unknown, 1);
     }
 
     #[test]
@@ -342,13 +372,13 @@ mod tests {
             );
         }
         // The read of the first delivery was not traced.
-        let truth = compare(&mut tally, &mut Evidence::default(), &records);
+        let truth = compare(&mut tally, &mut Evidence::default(), &records, Nanos(0));
         assert_eq!((truth.compared, truth.violations, truth.order_violations), (2, 0, 0));
         assert_eq!((truth.unknown, records.delivered), (0, 3));
         assert_eq!(records.times().0.count(), 3);
         // A read that is later than any delivery is not of this message.
         tally.delivery(&delivery(PING, &[(Stage::Send, 100), (Stage::Read, 302)]));
-        let truth = compare(&mut tally, &mut Evidence::default(), &records);
+        let truth = compare(&mut tally, &mut Evidence::default(), &records, Nanos(0));
         assert_eq!((truth.compared, truth.violations), (3, 1));
         tally.delivery(&delivery(PING, &[(Stage::Send, 100), (Stage::Read, 303)]));
         assert_eq!((tally.matched.0, tally.duplicates.0), (3, 1));
@@ -368,7 +398,7 @@ mod tests {
         );
         let mut tally = tally();
         tally.delivery(&delivery(second, &[(Stage::Send, 300), (Stage::Read, 400)]));
-        let truth = compare(&mut tally, &mut Evidence::default(), &records);
+        let truth = compare(&mut tally, &mut Evidence::default(), &records, Nanos(0));
         assert_eq!((truth.compared, truth.violations, truth.order_violations), (2, 0, 0));
     }
 

@@ -10,6 +10,7 @@
 //! | `clients` | how many clients this machine can hold |
 //! | [`Plan`], [`Trial`], [`TrialPacing`] | the trials of a run in order, one trial, and when it sends |
 //! | [`Links`], [`Installations`] | hosts of their own for the processes, and the links between them |
+//! | [`Placement`], `host_numbers` | other hosts for the processes, and their numbers in the trace |
 //! | `processes` | the process group of a trial, and a single workload process |
 //! | [`WorkloadProcesses`] | the processes of one middleware |
 //! | `measure`, `cost` | runs a trial, and measures what tracing costs its workload |
@@ -42,6 +43,7 @@ mod clients;
 mod context;
 mod cost;
 mod ground_truth;
+mod host_numbers;
 mod hosts;
 mod kept_times;
 mod machine_state;
@@ -49,6 +51,7 @@ mod measure;
 mod median;
 mod pacing;
 mod payload;
+mod placement;
 mod plan;
 mod processes;
 mod progress;
@@ -72,9 +75,11 @@ pub use cases::{check_workloads, unique};
 pub use catalogue::Catalogue;
 pub use choice::{Choice, Choices, choose, settings as settings_of};
 pub use client_sizes::ClientSizes;
+pub use context::StartAgents;
 pub use hosts::{Installations, Links};
 pub use pacing::TrialPacing;
 pub use payload::PayloadSizes;
+pub use placement::{Placement, PlacementMeans, RolePlace, traced_ports};
 pub use plan::{MAX_SEED, Plan, plan, random_domain};
 pub use processes::{TrialStopped, WorkloadInstallation};
 pub use request::{Measure, RunRequest, TruthCheck, VariantComparison, WorkloadOptions};

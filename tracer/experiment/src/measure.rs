@@ -2,6 +2,7 @@
 
 use crate::context::TrialContext;
 use crate::ground_truth::{self, TruthRecords};
+use crate::host_numbers::HostNumbers;
 use crate::machine_state::MachineWatch;
 use crate::pacing::TrialPacing;
 use crate::processes::TrialStopped;
@@ -16,7 +17,8 @@ use std::time::{Duration, Instant};
 use wirelap_capture::allocator;
 use wirelap_contract::{WorkloadKind, WorkloadTopology};
 use wirelap_correlate::{Evidence, Snapshot};
-use wirelap_events::Pid;
+use wirelap_events::{Nanos, Pid};
+use wirelap_hosts::MergedHosts;
 use wirelap_process::Failure;
 use wirelap_report::{CostUnknown, GroundTruth, Hook, MachineState, SampleOrigin, Slowdown};
 use wirelap_session::Sampling;
@@ -96,14 +98,24 @@ pub fn run(context: &TrialContext<'_>, trial: &Trial) -> Result<Outcome, Failure
     let settings = SessionSettings { later, ..context.settings.clone() };
     // Before the probes are attached, because the reference is the machine without them.
     let mut watch = MachineWatch::measure(&trial.workloads.pin);
-    let tracer = Tracer::start(&settings, tally, recorder)?;
+    let tracer = match context.agents {
+        Some(agents) => Tracer::start_on_hosts(&settings, agents()?, tally, recorder)?,
+        None => Tracer::start(&settings, tally, recorder)?,
+    };
     watch.begin();
     let hooks = tracer.hooks();
     let (installations, signals, commands) =
         (context.installations, context.signals, tracer.commands());
-    let mut processes =
-        WorkloadProcesses::new(trial, installations, signals, commands).staying(costs);
-    let stopped = drive(context, trial, &tracer, &mut processes, &counted).err();
+    let hosts = context.agents.map(|_| HostNumbers::await_all(&tracer, signals)).transpose();
+    let (hosts, unobserved) =
+        hosts.map_or_else(|stopped| (None, Some(stopped)), |hosts| (hosts, None));
+    let mut processes = WorkloadProcesses::new(trial, installations, signals, commands)
+        .staying(costs)
+        .on_hosts(hosts.unwrap_or_default());
+    let stopped = match unobserved {
+        None => drive(context, trial, &tracer, &mut processes, &counted).err(),
+        unobserved => unobserved,
+    };
     processes.sample();
     let (findings, machine, phases);
     if costs && stopped.is_none() {
@@ -261,19 +273,21 @@ fn finish(
     measured: TrialMeasurements,
 ) -> Outcome {
     let TrialMeasurements { findings, hooks, machine, stopped, phases } = measured;
-    let Findings { sink: mut tally, snapshot, evidence, error, recorder, .. } = findings;
+    let Findings { sink: mut tally, snapshot, evidence, error, recorder, hosts, .. } = findings;
+    let clocks = TrialClocks(hosts.as_deref());
     let mut evidence = own_evidence(trial, &evidence);
     let (interrupted, failed) = match stopped {
         None => (None, None),
         Some(TrialStopped::Interrupted(name)) => (Some(name), None),
         Some(TrialStopped::Failed(failure)) => (None, Some(failure)),
     };
-    let (records, unread) = match read_records(trial, workload_processes) {
+    let (records, unread) = match read_records(trial, workload_processes, &clocks) {
         Ok(records) => (records, None),
         Err(error) => (None, Some(error)),
     };
-    let truth =
-        records.as_ref().map(|records| ground_truth::compare(&mut tally, &mut evidence, records));
+    let compare =
+        |records| ground_truth::compare(&mut tally, &mut evidence, records, clocks.tolerance());
+    let truth = records.as_ref().map(compare);
     let cost = phases.map(|phases| cost(trial, phases, records.as_ref()));
     let (versions, settings) = workload_processes.reported();
     // An error of the recording does not make the measurement invalid: it is reported with it.
@@ -291,7 +305,7 @@ fn finish(
         snapshot,
         evidence,
         hooks,
-        processes: workload_processes.processes(),
+        processes: clocks.by_reference(workload_processes.processes()),
         records,
         truth,
         versions,
@@ -336,12 +350,50 @@ fn own_evidence(trial: &Trial, rows: &[(String, Evidence)]) -> Evidence {
 fn read_records(
     trial: &Trial,
     workload_processes: &WorkloadProcesses<'_>,
+    clocks: &TrialClocks<'_>,
 ) -> Result<Option<TruthRecords>, String> {
     if !trial.truth {
         return Ok(None);
     }
     // A process that was never ready has not written its truth file.
-    let ready = workload_processes.group.children().iter().filter(|child| child.ready.is_some());
-    let files = ready.filter_map(|child| Some((Pid(child.working_pid()), child.truth.as_ref()?)));
-    TruthRecords::read(files, trial.workloads.topology.most_copies() > 1).map(Some)
+    let children = workload_processes.group.children().iter();
+    let files = children.filter(|child| child.ready.is_some()).filter_map(|child| {
+        let by = workload_processes.traced_as(child);
+        Some((by, child.truth.as_ref()?))
+    });
+    let several = trial.workloads.topology.most_copies() > 1;
+    TruthRecords::read(files, several, &|by, at| clocks.to_reference(by, at)).map(Some)
+}
+
+/// Clocks of the hosts of a trial, against that of this one.
+struct TrialClocks<'a>(Option<&'a MergedHosts>);
+
+impl TrialClocks<'_> {
+    /// A time of a process's clock by the clock of this host; `None` if nothing is known of that clock.
+    fn to_reference(&self, by: Pid, at: Nanos) -> Option<Nanos> {
+        match self.0 {
+            Some(hosts) => hosts.to_reference(by.host(), at),
+            None => Some(at),
+        }
+    }
+
+    /// By how much a time of the trace and one of a record may differ because the clocks were known otherwise when they were converted.
+    fn tolerance(&self) -> Nanos {
+        let largest = self.0.and_then(|hosts| hosts.bounds().largest());
+        largest.unwrap_or_default() * 2
+    }
+
+    /// The processes, with the times of what they state by the clock of this host.
+    fn by_reference(&self, mut processes: Vec<RoleProcess>) -> Vec<RoleProcess> {
+        for process in &mut processes {
+            let Some(done) = &mut process.done else { continue };
+            for time in [&mut done.first_ns, &mut done.last_ns] {
+                // 0 stands for no message.
+                let known =
+                    self.to_reference(process.traced_as, Nanos(*time)).filter(|_| *time > 0);
+                *time = known.map_or(0, |known| known.0);
+            }
+        }
+        processes
+    }
 }

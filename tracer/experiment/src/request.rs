@@ -62,6 +62,8 @@ pub struct WorkloadOptions {
     pub interface: String,
     /// The links between the hosts of the processes; `None` if all processes run on this host.
     pub links: Option<Links>,
+    /// True if the broker is placed on another host than one of its clients.
+    pub is_broker_apart: bool,
     /// The CPUs of the sender, the receiver and the broker; a single one is for all.
     pub pin: Vec<usize>,
 }

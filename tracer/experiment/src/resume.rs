@@ -153,6 +153,7 @@ impl Earlier {
             ends_run: false,
             evidence: None,
             hooks: self.report.hooks.clone(),
+            hosts: Vec::new(),
             versions: BTreeMap::new(),
             settings,
         })

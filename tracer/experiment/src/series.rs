@@ -1,7 +1,7 @@
 //! Runs trials one after the other. A trial that fails costs that trial only; a signal of the user, probes that cannot be
 //! attached and a recording that cannot be written end the series.
 
-use crate::context::TrialContext;
+use crate::context::{StartAgents, TrialContext};
 use crate::cost;
 use crate::hosts::Installations;
 use crate::measure;
@@ -28,6 +28,8 @@ use wirelap_session::{AttachLater, Muting, SessionSettings, SessionView, ring_by
 pub struct RunResources<'a> {
     /// The workloads' program and folder on each host.
     pub installations: &'a Installations,
+    /// Starts the agents that observe, if the processes are on several hosts.
+    pub agents: Option<&'a StartAgents<'a>>,
     /// Creates the recordings.
     pub outputs: &'a Outputs,
     /// The signals by which the user stops a run.
@@ -151,7 +153,7 @@ impl TrialSeries<'_> {
     fn run(&mut self, trial: &Trial) -> ControlFlow<()> {
         self.begin(&trial.title());
         let costs = self.wants_cost(trial);
-        let costs_follow = self.request.measure_cost && self.request.ab.is_some();
+        let costs_follow = self.measures_cost() && self.request.ab.is_some();
         let after = if self.queue.is_empty() && !self.request.saturation && !costs_follow {
             AttachLater::Nothing
         } else {
@@ -186,7 +188,7 @@ impl TrialSeries<'_> {
     /// Measures what tracing costs each side of a comparison. Between the trials of a block A B B A, that would disturb their
     /// balance, so it comes after all of them.
     fn costs_of_variants(&mut self) -> ControlFlow<()> {
-        if !self.request.measure_cost || self.request.ab.is_none() {
+        if !self.measures_cost() || self.request.ab.is_none() {
             return ControlFlow::Continue(());
         }
         let records = self.measured.records.iter().take(self.planned).enumerate();
@@ -219,10 +221,15 @@ impl TrialSeries<'_> {
         self.progress.begin(numbers, self.ran, title);
     }
 
+    /// True if the cost of tracing is measured: agents on other hosts do not detach their probes.
+    fn measures_cost(&self) -> bool {
+        self.request.measure_cost && self.means.agents.is_none()
+    }
+
     /// True if the cost of tracing is measured with this trial.
     fn wants_cost(&self, trial: &Trial) -> bool {
         let is_planned = self.queue.number() <= self.planned;
-        let wanted = self.request.measure_cost && trial.repetition == 1 && is_planned;
+        let wanted = self.measures_cost() && trial.repetition == 1 && is_planned;
         wanted && self.request.ab.is_none()
     }
 
@@ -285,9 +292,14 @@ impl TrialSeries<'_> {
     fn context(&self, trial: &Trial, later: AttachLater) -> TrialContext<'_> {
         TrialContext {
             installations: self.means.installations,
+            agents: self.means.agents,
             outputs: self.means.outputs,
             signals: self.means.signals,
-            settings: settings(self.request, trial, later),
+            settings: SessionSettings {
+                // Whether all hosts are there is seen in snapshots.
+                publish: self.means.agents.is_some(),
+                ..settings(self.request, trial, later)
+            },
             progress: self.progress,
             recording: self.recording(),
             environment: self.environment,

@@ -54,7 +54,12 @@ pub fn report(
         breakdown: None,
         slow_subscribers: None,
         unknown: wirelap_report::ReportedUnknown::default(),
-        hosts: vec![],
+        // Of the last trial that was observed: counts are of one trial, and clocks are known as of its end.
+        hosts: records
+            .iter()
+            .rev()
+            .find(|one| !one.hosts.is_empty())
+            .map_or(vec![], |one| one.hosts.clone()),
         ros2: None,
     }
 }

@@ -2,15 +2,18 @@
 //! the process opens a socket.
 
 use crate::broker::Broker;
+use crate::host_numbers::HostNumbers;
 use crate::hosts::{Host, Installations};
-use crate::processes::{ProcessGroup, TrialStopped};
+use crate::placement::{HERE, PlacedHost, Placement};
+use crate::processes::{ProcessGroup, TrialStopped, WorkloadProcess};
 use crate::trial::Trial;
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, ToSocketAddrs};
+use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::time::{Duration, Instant};
-use wirelap_contract::{Done, Role, Spec};
+use wirelap_contract::{Done, HostAddress, LinkTransport, Role, Spec};
 use wirelap_correlate::Label;
 use wirelap_events::Pid;
+use wirelap_process::Failure;
 use wirelap_session::Commands;
 use wirelap_session::machine;
 use wirelap_session::meter::Meter;
@@ -18,13 +21,20 @@ use wirelap_session::meter::Meter;
 /// Time in which the processes settle before they count as idle: what a library does after it has connected is its start.
 const AFTER_START: Duration = Duration::from_secs(1);
 
+/// Longest time in which a host says why it cannot reach an address.
+const REACH: Duration = Duration::from_secs(20);
+
 /// A process of a trial with its role.
 #[derive(Clone, Debug)]
 pub struct RoleProcess {
     /// The role of the process.
     pub role: Role,
-    /// The process id.
+    /// The process id on its host.
     pub pid: u32,
+    /// The process as the trace knows it, with the number of its host.
+    pub traced_as: Pid,
+    /// Name of the host that it runs on, if roles are placed.
+    pub host: Option<String>,
     /// The name of the process.
     pub name: String,
     /// The CPU time and memory that the process uses while messages are sent.
@@ -35,12 +45,21 @@ pub struct RoleProcess {
     pub done: Option<Done>,
 }
 
+impl RoleProcess {
+    /// True if it runs on the host that wirelap runs on.
+    fn is_here(&self) -> bool {
+        self.host.as_ref().is_none_or(|host| host == HERE)
+    }
+}
+
 /// The processes of one middleware. Dropping this value stops them.
 pub struct WorkloadProcesses<'a> {
     trial: &'a Trial,
     /// True if the processes stay when all is done.
     stay: bool,
     commands: Commands,
+    placement: Option<&'a Placement>,
+    hosts: HostNumbers,
     processes: Vec<RoleProcess>,
     /// The broker, if it was running before on this machine.
     running_broker: Option<RoleProcess>,
@@ -65,6 +84,8 @@ impl<'a> WorkloadProcesses<'a> {
             trial,
             stay: false,
             commands,
+            placement: installations.placement(),
+            hosts: HostNumbers::default(),
             processes: Vec::new(),
             running_broker: None,
             group,
@@ -79,6 +100,12 @@ impl<'a> WorkloadProcesses<'a> {
         WorkloadProcesses { stay, ..self }
     }
 
+    /// The same on several hosts, which the trace knows by these numbers.
+    #[must_use]
+    pub fn on_hosts(self, hosts: HostNumbers) -> WorkloadProcesses<'a> {
+        WorkloadProcesses { hosts, ..self }
+    }
+
     /// Starts all processes and waits until they are ready; senders then wait for [`WorkloadProcesses::go`].
     ///
     /// # Errors
@@ -86,7 +113,7 @@ impl<'a> WorkloadProcesses<'a> {
     pub fn assemble(&mut self) -> Result<(), TrialStopped> {
         let (sender, receiver) = self.trial.roles();
         let broker = self.start_broker()?;
-        let own = self.own_address(receiver);
+        let own = self.own_address(receiver)?;
         // A middleware without a receiver is answered by something else: ICMP echo by the kernel, for instance.
         if !self.trial.connects() && self.trial.about.can(receiver) {
             self.receiver = Some(self.start(receiver, broker.as_deref().unwrap_or(&own))?);
@@ -129,7 +156,8 @@ impl<'a> WorkloadProcesses<'a> {
     }
 
     fn restart_meters(&mut self) {
-        for process in self.processes.iter_mut().chain(&mut self.running_broker) {
+        let all = self.processes.iter_mut().chain(&mut self.running_broker);
+        for process in all.filter(|process| process.is_here()) {
             process.meter = Meter::start(process.pid);
         }
     }
@@ -175,7 +203,8 @@ impl<'a> WorkloadProcesses<'a> {
 
     /// Samples the CPU time, the memory and the names of the processes.
     pub fn sample(&mut self) {
-        for process in self.processes.iter_mut().chain(&mut self.running_broker) {
+        let all = self.processes.iter_mut().chain(&mut self.running_broker);
+        for process in all.filter(|process| process.is_here()) {
             process.meter.iter_mut().for_each(Meter::sample);
             // A process may have executed another program since it was ready.
             let name = machine::name(process.pid);
@@ -196,6 +225,11 @@ impl<'a> WorkloadProcesses<'a> {
             .collect()
     }
 
+    /// A process as the trace knows it, with the number of its host.
+    pub fn traced_as(&self, child: &WorkloadProcess) -> Pid {
+        self.hosts.on_host(child.working_pid(), child.elsewhere.as_deref())
+    }
+
     /// The versions by name and the settings by `ROLE.NAME` that the processes reported.
     pub fn reported(&self) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
         let (mut versions, mut settings) = (BTreeMap::new(), BTreeMap::new());
@@ -214,7 +248,7 @@ impl<'a> WorkloadProcesses<'a> {
         match &self.trial.broker {
             None => Ok(None),
             Some(Broker::Own(_)) => {
-                let own = self.own_address(Role::Broker);
+                let own = self.own_address(Role::Broker)?;
                 let broker = self.start(Role::Broker, &own)?;
                 Ok(Some(self.endpoint(broker)))
             }
@@ -227,12 +261,23 @@ impl<'a> WorkloadProcesses<'a> {
     }
 
     /// Returns the address at which the process of a role listens.
-    fn own_address(&self, role: Role) -> String {
-        let address = match self.trial.workloads.links {
-            Some(_) => Host::of(role).address(),
-            None => Ipv4Addr::LOCALHOST,
+    fn own_address(&self, role: Role) -> Result<String, TrialStopped> {
+        let address = match (self.placement, self.trial.workloads.links) {
+            (Some(_), _) => self.placed_at(role)?.map(|own| own.address),
+            (None, Some(_)) => Some(Host::of(role).address().into()),
+            (None, None) => None,
         };
-        format!("{address}:{}", self.trial.workloads.port)
+        let address = address.unwrap_or(Ipv4Addr::LOCALHOST.into());
+        Ok(SocketAddr::new(address, self.trial.workloads.port).to_string())
+    }
+
+    /// The address and network interface that a role has for the others of the trial; `None` if roles are not placed.
+    fn placed_at(&self, role: Role) -> Result<Option<HostAddress>, TrialStopped> {
+        let Some(placement) = self.placement else { return Ok(None) };
+        let (sender, receiver) = self.trial.roles();
+        let broker = matches!(self.trial.broker, Some(Broker::Own(_))).then_some(Role::Broker);
+        let others: Vec<Role> = [sender, receiver].into_iter().chain(broker).collect();
+        Ok(Some(placement.address(role, &others)?))
     }
 
     fn endpoint(&self, number: usize) -> String {
@@ -241,21 +286,63 @@ impl<'a> WorkloadProcesses<'a> {
 
     /// Starts a process and waits until it is ready.
     fn start(&mut self, role: Role, endpoint: &str) -> Result<usize, TrialStopped> {
-        let spec = Spec { stay: self.stay, ..self.trial.spec(role, endpoint) };
-        let number = self.group.start(&spec, title(self.trial, role), self.trial.truth)?;
-        let first = self.group.child(number).pid();
-        self.label(Vec::new(), vec![Pid(first)]);
-        self.group.wait_ready(number)?;
-        let pid = self.group.child(number).working_pid();
-        if pid != first {
-            self.label(Vec::new(), vec![Pid(pid)]);
+        let mut spec = Spec { stay: self.stay, ..self.trial.spec(role, endpoint) };
+        // Nobody need reach a sender.
+        if let Ok(Some(HostAddress { interface, .. })) = self.placed_at(role) {
+            spec.interface = interface;
         }
-        let (name, meter) = (machine::name(pid), Meter::start(pid));
-        self.processes.push(RoleProcess { role, pid, name, meter, idle: None, done: None });
+        let host = self.placement.map(|placement| placement.host(role));
+        let title = title(self.trial, role, host);
+        let number = self.group.start(&spec, title, self.trial.truth)?;
+        let child = self.group.child(number);
+        let elsewhere = child.elsewhere.clone();
+        let first = child.pid();
+        if elsewhere.is_none() {
+            self.label(Vec::new(), vec![Pid(first)]);
+        }
+        if let Err(stopped) = self.group.wait_ready(number) {
+            return Err(self.explained(stopped, role, endpoint));
+        }
+        let pid = self.group.child(number).working_pid();
+        let traced_as = self.hosts.on_host(pid, elsewhere.as_deref());
+        if traced_as != Pid(first) || elsewhere.is_some() {
+            self.label(Vec::new(), vec![traced_as]);
+        }
+        let (name, meter) = match &elsewhere {
+            Some(_) => (program_name(self.trial, role), None),
+            None => (machine::name(pid), Meter::start(pid)),
+        };
+        let host = host.map(|host| host.name.clone());
+        let process =
+            RoleProcess { role, pid, traced_as, host, name, meter, idle: None, done: None };
+        self.processes.push(process);
         if !matches!(role, Role::Ping | Role::Pub | Role::Connect) {
             self.follow(&self.endpoint(number));
         }
         Ok(number)
+    }
+
+    /// The failure of a client, with what its host says of the address that it had to connect to.
+    fn explained(&self, stopped: TrialStopped, role: Role, endpoint: &str) -> TrialStopped {
+        let TrialStopped::Failed(Failure::Measured(text)) = &stopped else { return stopped };
+        let Some(placement) = self.placement else { return stopped };
+        let is_answered_here =
+            matches!(role, Role::Sub | Role::Pong) && self.trial.broker.is_none();
+        let is_server = role == Role::Broker || is_answered_here;
+        if is_server || self.trial.transport() != Some(LinkTransport::Tcp) {
+            return stopped;
+        }
+        let host = placement.host(role);
+        let answer = host.installation.answer(&["reach", endpoint], REACH);
+        match answer {
+            Ok(answer) if answer.status == Some(0) => stopped,
+            Ok(answer) if !answer.said.is_empty() => Failure::Measured(format!(
+                "{text}; from {}, {}: check addresses (--place ROLE=HOST/ADDRESS), the port (--port) and firewalls",
+                host.name, answer.said
+            ))
+            .into(),
+            _ => stopped,
+        }
     }
 
     /// Traces the port of an address and labels its traffic with the trial's name.
@@ -283,14 +370,25 @@ fn port(address: &str) -> Option<u16> {
 /// A broker that was running before; `None` if it has ended.
 fn running(pid: u32) -> Option<RoleProcess> {
     let (name, meter) = (machine::name(pid), Some(Meter::start(pid)?));
-    Some(RoleProcess { role: Role::Broker, pid, name, meter, idle: None, done: None })
+    let (role, traced_as) = (Role::Broker, Pid(pid));
+    Some(RoleProcess { role, pid, traced_as, host: None, name, meter, idle: None, done: None })
 }
 
-/// The name of a process in messages: `the mqtt broker (mosquitto)`.
-fn title(trial: &Trial, role: Role) -> String {
+/// The name of a process on another host.
+fn program_name(trial: &Trial, role: Role) -> String {
+    let broker = trial.broker.as_ref().filter(|_| role == Role::Broker);
+    broker.map_or("wirelap-workload", Broker::name).to_owned()
+}
+
+/// The name of a process in messages: `the mqtt broker (mosquitto) on hub`.
+fn title(trial: &Trial, role: Role, host: Option<&PlacedHost>) -> String {
     let (name, role_name) = (trial.name(), role.name());
-    match (&trial.broker, role) {
+    let title = match (&trial.broker, role) {
         (Some(broker), Role::Broker) => format!("the {name} broker ({})", broker.name()),
         _ => format!("the {name} {role_name} workload"),
+    };
+    match host.filter(|host| !host.is_here()) {
+        Some(host) => format!("{title} on {}", host.name),
+        None => title,
     }
 }

@@ -17,8 +17,8 @@ mod stats;
 
 pub use breakdown::{
     Breakdown, BreakdownQuery, BreakdownRow, BreakdownTable, ClientNames, Dimension,
-    DimensionNumbers, Introduction, MAX_NESTED, MessageEnd, MutedExtent, NONE, Owner, ReaderGroup,
-    RowFigure, RowFigures, UNKNOWN, has_text,
+    DimensionNumbers, Introduction, LinkEnd, MAX_NESTED, MessageEnd, MutedExtent, NONE, Owner,
+    ReaderGroup, RowFigure, RowFigures, UNKNOWN, has_text,
 };
 pub use stats::{
     Distribution, HISTORY_SECONDS, HistoryPoint, Partial, PartialFigures, PartialView, Pauses,

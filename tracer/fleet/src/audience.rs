@@ -76,6 +76,8 @@ impl Audience {
             }),
             // Which connections carry is known here.
             Question::Carrier(..) => None,
+            // Several may watch, each at its own times.
+            Question::Window { .. } => None,
             Question::Place(_) | Question::States(_) | Question::Again => Some(question),
         }
     }

@@ -1,5 +1,6 @@
 //! State of a host, and its events that wait for those of others.
 
+use crate::merged::is_sent_always;
 use crate::stream::{AgentState, Hello, ProcessUse};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -263,6 +264,12 @@ impl Host {
     pub fn is_next_of_socket(&self) -> bool {
         let next = self.waiting.front().and_then(|waiting| waiting.block.peek());
         matches!(next, Some(Entry::Event(Event { body: Body::Socket(_) | Body::Closed(_), .. })))
+    }
+
+    /// True if the next event is sent between windows, too.
+    pub fn is_next_sent_always(&self) -> bool {
+        let next = self.waiting.front().and_then(|waiting| waiting.block.peek());
+        matches!(next, Some(Entry::Event(event)) if is_sent_always(&event.body))
     }
 
     /// Drops what waits: the agent that observes in its place has it, too.

@@ -31,5 +31,5 @@ pub mod stream;
 pub mod target;
 
 pub use connection::{Ending, last_line};
-pub use merged::MergedHosts;
+pub use merged::{HostSampling, MergedHosts};
 pub use target::{HostTarget, PushedProgram};

@@ -4,26 +4,32 @@
 //! for long: a host whose events are older than those of the others by [`PATIENCE`] is behind, and what it sends later than that is
 //! left out and counted. A host that is lost is waited for no more: a note says that nobody sees any more what its sockets do.
 
+mod clock;
 mod fleet;
 mod kernels;
+mod windows;
+
+pub use windows::{HostSampling, WINDOW_MISSED, is_sent_always};
 
 use crate::connection::{Connection, News};
 use crate::fleet::Fleet;
 use crate::host::{AgentNote, Host, Lateness};
 use crate::stream::{ProcessUse, Question};
 use crate::target::{HostTarget, PushedProgram};
+use clock::clock_state;
 use std::collections::VecDeque;
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
+use windows::SharedWindows;
 use wirelap_events::{
-    Body, Cpu, Event, HostBounds, HostClock, HostState, HostStatus, LossCause, LostEvents, Nanos,
-    Pid, Probe,
+    Body, Cpu, Event, HostClock, HostState, HostStatus, LossCause, LostEvents, Nanos, Pid, Probe,
 };
 use wirelap_process::steward::Steward;
 use wirelap_recording::Entry;
-use wirelap_recording::hosts::live::{ClockSource, HostClockState, LiveClocks};
+use wirelap_recording::hosts::live::LiveClocks;
 
 /// The most hosts, with this one.
 pub const MAX_HOSTS: usize = 64;
@@ -89,6 +95,14 @@ pub struct MergedHosts {
     /// All events up to this time were handed out.
     until: Nanos,
     notes: Vec<(u8, AgentNote)>,
+    /// Windows in which hosts send; `None` if they send all the time.
+    windows: Option<SharedWindows>,
+}
+
+impl fmt::Debug for MergedHosts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MergedHosts").field("until", &self.until).finish_non_exhaustive()
+    }
 }
 
 impl MergedHosts {
@@ -146,6 +160,7 @@ impl MergedHosts {
             newest: Nanos(0),
             until: now(),
             notes: Vec::new(),
+            windows: None,
         }
     }
 
@@ -176,18 +191,6 @@ impl MergedHosts {
     pub fn states(&self) -> impl Iterator<Item = &HostState> {
         let fleet = self.fleet.as_ref().and_then(Fleet::shown);
         self.hosts.iter().map(|host| &host.state).chain(fleet)
-    }
-
-    /// Largest errors of times between hosts, as of the last estimate.
-    pub fn bounds(&self) -> HostBounds {
-        let mut bounds = HostBounds::default();
-        for (before, a) in self.hosts.iter().enumerate() {
-            for b in self.hosts.iter().take(before) {
-                let bound = self.clocks.bound(a.clock(), b.clock());
-                bounds.set(a.kernel, b.kernel, bound);
-            }
-        }
-        bounds
     }
 
     /// Asks the host of a process where that runs and what it uses. The answers are notes.
@@ -238,6 +241,7 @@ impl MergedHosts {
                 }
                 // The first pings tell at once where its clock stands.
                 self.pinged = Nanos(0);
+                self.close_windows(Some(index));
             }
             News::Records(block, bytes) => {
                 let clocks = &mut self.clocks;
@@ -280,6 +284,7 @@ impl MergedHosts {
                 let last = host.frontier.and_then(|at| self.clocks.to_reference(clock, at));
                 host.ends(last.unwrap_or(now), why);
                 self.hand_over(index);
+                self.cut_window();
             }
             News::Lost(count) => host.leave_out(usize::try_from(count).unwrap_or(usize::MAX)),
             News::Joined(_) | News::Fleet(_) | News::Carrier(..) => {}
@@ -323,6 +328,7 @@ impl MergedHosts {
                 self.hosts.iter_mut().filter(stepped).for_each(|host| host.has_stepped(step));
             }
         }
+        self.keep_windows(now);
     }
 
     /// Hands out all events up to the time that every host has reached which is waited for.
@@ -334,7 +340,12 @@ impl MergedHosts {
         let limit = self.limit();
         let mut count = 0_usize;
         while let Some((index, at)) = self.oldest(limit) {
+            let is_wanted = self.pass_windows(at, sink);
             let Some(host) = self.hosts.get_mut(index) else { break };
+            if !is_wanted && !host.is_next_sent_always() {
+                host.pass_over();
+                continue;
+            }
             let late = host.late().filter(|late| at < late.before);
             let is_of_socket = host.is_next_of_socket();
             if let Some(Lateness { is_loss, .. }) = late.filter(|_| !is_of_socket) {
@@ -353,6 +364,7 @@ impl MergedHosts {
             host.hand_out(reference, sink);
             count = count.saturating_add(1);
         }
+        self.pass_windows(limit, sink);
         let at = self.until.max(self.newest);
         for host in &mut self.hosts {
             let count = host.take_left_out();
@@ -411,7 +423,9 @@ impl MergedHosts {
     /// The host with the oldest event up to a time, and the event's time.
     fn oldest(&mut self, limit: Nanos) -> Option<(usize, Nanos)> {
         let (clocks, notes) = (&self.clocks, &mut self.notes);
-        let mut note = |number, text| {
+        let mut is_missed = false;
+        let mut note = |number, text: AgentNote| {
+            is_missed |= text.0 == WINDOW_MISSED;
             if notes.len() < MAX_NOTES {
                 notes.push((number, text));
             }
@@ -428,32 +442,10 @@ impl MergedHosts {
                 oldest = Some((index, at));
             }
         }
-        oldest
-    }
-}
-
-fn clock_state(clocks: &LiveClocks, clock: usize) -> HostClock {
-    if clock == 0 {
-        return HostClock::Own;
-    }
-    match clocks.state(clock) {
-        HostClockState::Unknown => HostClock::Unknown,
-        HostClockState::Stepped(step) => HostClock::Stepped(step),
-        HostClockState::Known {
-            offset_ns,
-            drift_ppm,
-            drift_within_ppm,
-            within,
-            at_most,
-            from,
-            through: _,
-        } => {
-            let (ClockSource::Packets(samples)
-            | ClockSource::Ping(samples)
-            | ClockSource::Stated(samples)) = from;
-            let samples = samples as u64;
-            HostClock::Known { offset_ns, drift_ppm, drift_within_ppm, within, at_most, samples }
+        if is_missed {
+            self.cut_window();
         }
+        oldest
     }
 }
 

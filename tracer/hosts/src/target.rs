@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::sync::Arc;
-use wirelap_process::steward::DeclaredCommand;
+use wirelap_process::steward::{DeclaredCommand, FurtherArguments, quoted};
 
 /// Way to reach a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +39,19 @@ f=$(mktemp -t wirelap.XXXXXX) || exit
 trap 'rm -f "$f"' EXIT HUP TERM
 echo "wirelap push $(uname -m)"
 head -c "$n" > "$f" && chmod 700 "$f" && as_root "$f" "$@" --remove-program"#;
+
+/// Command in a shell of the other host that has the workloads' program there while its stdin is open. It says what the program is called, and asks for
+/// it first unless this version is there. Its arguments are the version and the number of bytes.
+const HELD: &str = r#"v=$1; n=$2; f=wirelap-workload
+if [ "$($f --version 2>/dev/null)" != "$f $v" ]; then
+d=$(mktemp -d -t wirelap.XXXXXX) || exit
+trap 'rm -rf "$d"' EXIT HUP TERM
+f=$d/$f
+echo "wirelap push $(uname -m)"
+head -c "$n" > "$f" && chmod 700 "$f" || exit
+fi
+echo "wirelap workload $f"
+cat > /dev/null"#;
 
 /// Options of ssh: no terminal and no questions; a host that has gone is noticed after half a minute.
 const SSH: [&str; 9] = [
@@ -100,18 +113,13 @@ impl HostTarget {
         };
         match self {
             // Its agents have options of their own.
-            HostTarget::Fleet { command, .. } => {
-                DeclaredCommand { words: command.clone(), as_user: true }
-            }
-            HostTarget::Here => DeclaredCommand { words: agent("/proc/self/exe"), as_user: false },
+            HostTarget::Fleet { command, .. } => declared(command.clone(), true),
+            HostTarget::Here => declared(agent("/proc/self/exe"), false),
             HostTarget::Via { command, .. } => {
                 let words = command.iter().map(OsString::from);
-                DeclaredCommand { words: words.chain(agent("wirelap")).collect(), as_user: false }
+                declared(words.chain(agent("wirelap")).collect(), false)
             }
             HostTarget::Ssh(to) => {
-                let words = std::iter::once("ssh").chain(SSH).map(OsString::from);
-                let mut words: Vec<OsString> = words.collect();
-                words.extend([OsString::from("--"), to.into()]);
                 // The other host's shell reads one line.
                 let script = quoted(pushed.map_or(AS_ROOT, |_| PUSHED));
                 let mut line = OsString::from(format!("exec sh -c {script} sh"));
@@ -123,11 +131,47 @@ impl HostTarget {
                     line.push(" ");
                     line.push(quoted(&word.to_string_lossy()));
                 }
-                words.push(line);
-                DeclaredCommand { words, as_user: true }
+                declared(ssh(to, line), true)
             }
         }
     }
+
+    /// The command that runs the workloads' program there, which gets its arguments each time; `None` for this host, whose steward runs it.
+    pub fn workload_command(&self, program: &str) -> Option<DeclaredCommand> {
+        match self {
+            HostTarget::Here => None,
+            HostTarget::Via { command, .. } => {
+                let words = command.iter().map(OsString::from).chain([program.into()]).collect();
+                let further = FurtherArguments::Appended;
+                Some(DeclaredCommand { words, as_user: false, further })
+            }
+            HostTarget::Ssh(to) => {
+                let words = ssh(to, format!("exec {}", quoted(program)).into());
+                let further = FurtherArguments::InShellLine;
+                Some(DeclaredCommand { words, as_user: true, further })
+            }
+        }
+    }
+
+    /// The command that takes the workloads' program there unless this version of it is there, says what to call it, and keeps it until
+    /// its stdin ends; `None` if the host is not reached by ssh.
+    pub fn holder_command(&self, pushed: &PushedProgram) -> Option<DeclaredCommand> {
+        let HostTarget::Ssh(to) = self else { return None };
+        let PushedProgram { version, bytes } = pushed;
+        let (script, version) = (quoted(HELD), quoted(version));
+        let line = format!("exec sh -c {script} sh {version} {}", bytes.len());
+        Some(declared(ssh(to, line.into()), true))
+    }
+}
+
+fn declared(words: Vec<OsString>, as_user: bool) -> DeclaredCommand {
+    DeclaredCommand { words, as_user, further: FurtherArguments::None }
+}
+
+/// The ssh that has a host's shell read a line.
+fn ssh(to: &str, line: OsString) -> Vec<OsString> {
+    let words = std::iter::once("ssh").chain(SSH).chain(["--", to]).map(OsString::from);
+    words.chain([line]).collect()
 }
 
 /// The program of this wirelap, which hosts get that do not have it.
@@ -137,11 +181,6 @@ pub struct PushedProgram {
     pub version: String,
     /// Its file.
     pub bytes: Arc<[u8]>,
-}
-
-/// A word as a shell reads it again (POSIX.1-2024, 2.2.2 single quotes).
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// The words of a command line; `None` if a quote is not closed.
@@ -197,6 +236,46 @@ mod tests {
             (via.name(), line(&via, &[]).join(" ")),
             ("7".into(), "nsenter -n -t 7 wirelap agent".into())
         );
+    }
+
+    #[test]
+    fn workloads_get_their_arguments_each_time() {
+        let words = |target: &HostTarget| {
+            let command = target.workload_command("/tmp/a b/wirelap-workload").unwrap();
+            let words = command.with(&["sub".into(), "a b".into()]).unwrap();
+            words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>()
+        };
+        let via = words(&HostTarget::via("hub: docker exec -i broker").unwrap());
+        assert_eq!(via[3..], ["broker", "/tmp/a b/wirelap-workload", "sub", "a b"]);
+        let ssh = words(&HostTarget::ssh("pi@broker").unwrap());
+        assert_eq!(
+            ssh[ssh.len() - 2..],
+            ["pi@broker", "exec '/tmp/a b/wirelap-workload' 'sub' 'a b'"]
+        );
+        assert_eq!(HostTarget::Here.workload_command("wirelap-workload"), None);
+    }
+
+    #[test]
+    fn a_workloads_program_is_there_while_it_is_held() {
+        use std::io::{BufRead, BufReader, Write};
+        let program = PushedProgram {
+            version: "1.2".into(),
+            bytes: b"#!/bin/sh\necho ran\n".as_slice().into(),
+        };
+        let command = HostTarget::ssh("robot").unwrap().holder_command(&program).unwrap();
+        let pipe = std::process::Stdio::piped;
+        let mut shell = std::process::Command::new("sh");
+        shell.arg("-c").arg(command.words.last().unwrap()).env("PATH", "/usr/bin:/bin");
+        let mut shell = shell.stdin(pipe()).stdout(pipe()).spawn().unwrap();
+        let mut stdin = shell.stdin.take().unwrap();
+        let mut said = BufReader::new(shell.stdout.take().unwrap()).lines().map(Result::unwrap);
+        assert_eq!(said.next().unwrap(), format!("wirelap push {}", std::env::consts::ARCH));
+        stdin.write_all(&program.bytes).unwrap();
+        let held = said.next().unwrap().strip_prefix("wirelap workload ").unwrap().to_owned();
+        assert_eq!(std::process::Command::new(&held).output().unwrap().stdout, b"ran\n");
+        drop(stdin);
+        assert!(shell.wait().unwrap().success());
+        assert!(!std::path::Path::new(&held).parent().unwrap().exists(), "{held}");
     }
 
     #[test]

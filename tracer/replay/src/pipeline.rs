@@ -84,6 +84,7 @@ impl<F: Follower> Replay<F> {
             });
             if let Some(bounds) = self.hosts.bounds.take() {
                 correlator.set_host_bounds(bounds);
+                correlator.name_hosts(std::mem::take(&mut self.hosts.names).into_iter());
             }
             let facts = std::mem::take(&mut self.facts);
             for fact in facts {

@@ -38,6 +38,8 @@ pub struct ReplayedHosts {
     pub hold: Option<Nanos>,
     /// The error of times between any two hosts; `None` for one host.
     pub bounds: Option<HostBounds>,
+    /// Names of the hosts, by their numbers.
+    pub names: Vec<(u8, String)>,
     /// The differences of the clocks of other hosts from the clock of the first host.
     pub clocks: Vec<HostClock>,
     /// The reports in the recordings of other hosts, with the number of the host.

@@ -30,6 +30,11 @@ impl<F: Follower> Replay<F> {
         self.packets_only = hosts.what == MergedEvents::Packets;
         self.hosts.addresses.clone_from(&hosts.addresses);
         self.hosts.bounds = Some(hosts.bounds.clone());
+        // A host is called as the first of its files.
+        let name =
+            |path: &PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let numbered = hosts.numbers.iter().copied().zip(paths.iter().map(name));
+        self.hosts.names = numbered.collect();
         let trip = hosts.clocks.iter().map(|host| host.clock.at_most_ns).max().unwrap_or(0);
         self.hosts.hold = Some(Nanos(trip.saturating_mul(TRIPS)).max(MAX_TRAVEL_TIME));
         self.follower.begin(None);

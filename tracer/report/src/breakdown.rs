@@ -17,7 +17,7 @@ const NAME: usize = 40;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Breakdown")]
 pub struct ReportedBreakdown {
-    /// What the rows are told apart by, the outermost first: `topic`, `client`, `group`, `connection`, `process`, `container`, `host`, `protocol`, `broker`.
+    /// What the rows are told apart by, the outermost first: `topic`, `client`, `group`, `connection`, `process`, `container`, `host`, `link`, `protocol`, `broker`.
     pub by: Vec<String>,
     /// Since when messages are counted in the rows, from the start; 0 if since the start.
     #[serde(default)]
@@ -35,7 +35,8 @@ pub struct ReportedBreakdown {
     pub is_crowded: bool,
 }
 
-/// Messages of one row. A message counts as sent in the row of who published it, and as delivered in the row of who read it.
+/// Messages of one row. A message counts as sent in the row of who published it, and as delivered in the row of who read it; by `link`, as both in the row of
+/// each pair of hosts that one of its legs joins, with the time of that leg.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "BreakdownRow")]
 pub struct ReportedBreakdownRow {

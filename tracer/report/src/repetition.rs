@@ -41,6 +41,9 @@ pub struct Repetition {
     pub view: Option<SeenFrom>,
     /// One-way latency on the wire.
     pub one_way_ns: DistributionSummary,
+    /// The largest error of each figure of `one_way_ns`, because messages are sent and read on two hosts; absent on one host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_error_ns: Option<DistributionSummary>,
     /// Half the round trip; absent unless pacing is ping-pong.
     pub rtt_half_ns: Option<RttHalf>,
     /// Connections that were opened; absent unless that was measured.
@@ -153,6 +156,9 @@ pub struct SegmentHistogram {
     pub max_ns: u64,
     /// The histogram.
     pub histogram: String,
+    /// The largest error of these times, because the leg goes from one host to another; absent on one host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_error_ns: Option<u64>,
 }
 
 /// Where messages' time went. The means of a column add up to the mean one-way latency of its messages.
@@ -193,6 +199,9 @@ pub struct ProcessUse {
     /// Its process ID.
     #[serde(default)]
     pub pid: u32,
+    /// Name of the host that it ran on; absent unless roles were placed on hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Its name.
     pub name: String,
     /// CPU time over wall time until the last message was sent or delivered, 1.0 = one core.

@@ -2,6 +2,7 @@
 //!
 //! It joins nothing itself. Nothing is read from the network: what it reads from its stdin are questions of the collector.
 
+use crate::agent_windows::AgentWindows;
 use crate::carriers::Carriers;
 use crate::listening;
 use crate::machine;
@@ -21,6 +22,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wirelap_capture::{CaptureConfig, CaptureError, Urgency, clock};
 use wirelap_events::{Body, Cpu, Event, Nanos, Pid, Socket};
+use wirelap_hosts::merged::WINDOW_MISSED;
 use wirelap_hosts::stream::{AgentState, AgentWriter, Hello, ProbeCount, ProcessUse, Question};
 use wirelap_process::{Failure, Signals, remedy, rights};
 use wirelap_recording::{Note, RecordPacker};
@@ -86,6 +88,7 @@ pub fn run_agent(settings: &AgentSettings, signals: &Signals) -> Result<(), Fail
         observer,
         carriers: Carriers::of_this_process(),
         rests: false,
+        windows: AgentWindows::default(),
         urgency,
         stream,
         questions,
@@ -150,6 +153,7 @@ struct Agent {
     carriers: Carriers,
     /// Another agent of this kernel sends the events.
     rests: bool,
+    windows: AgentWindows,
     urgency: Option<Urgency>,
     stream: Stream,
     questions: Receiver<Question>,
@@ -209,10 +213,10 @@ impl Agent {
     fn poll(&mut self) -> Result<Nanos, CaptureError> {
         let (before, mut last) = (machine::now(), Nanos(0));
         let (records, carriers) = (&mut self.records, &mut self.carriers);
-        let rests = self.rests;
+        let (rests, windows) = (self.rests, &self.windows);
         let count = self.observer.poll(WAIT, &mut |event| {
             last = last.max(event.at);
-            if carriers.is_one(event) || rests {
+            if carriers.is_one(event) || rests || !windows.sends(event) {
                 return;
             }
             // What programs encrypt leaves no host.
@@ -221,6 +225,7 @@ impl Agent {
             }
         })?;
         let until = self.observer.taken_until(before, count, last);
+        self.windows.reach(until);
         let carriers = self.carriers.news();
         if let Some(probes) = self.observer.probes_mut().filter(|_| !carriers.is_empty()) {
             probes.mute(&carriers)?;
@@ -246,6 +251,11 @@ impl Agent {
                 Question::Again if !self.rests => self.begin_again(),
                 Question::Carrier(one, other) => self.carriers.add(one, other),
                 Question::Again => {}
+                Question::Window { at, open } => {
+                    if !self.windows.note(at, open) {
+                        self.records.note(Note { subject: WINDOW_MISSED, text: "{}" });
+                    }
+                }
                 Question::Ping(_) => {}
             }
         }

@@ -25,6 +25,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod agent;
+mod agent_windows;
 pub mod annotate;
 mod budget;
 mod carriers;

@@ -89,6 +89,13 @@ impl Observer {
         }
     }
 
+    pub fn into_hosts(self) -> Option<Box<MergedHosts>> {
+        match self {
+            Observer::Hosts(hosts) => Some(hosts),
+            Observer::Probes(_) | Observer::Packets(_) => None,
+        }
+    }
+
     pub fn add_port(&mut self, port: u16) -> Result<(), CaptureError> {
         match self {
             Observer::Probes(capture) => capture.add_port(port),

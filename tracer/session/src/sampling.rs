@@ -24,6 +24,8 @@ pub enum TracedTime {
     Fixed(Sampling),
     /// All the time, or in windows as far as that is necessary to spend no more than this. Between windows, the probes are detached.
     Within(Budget),
+    /// As much as comes over the connection to each of several hosts in so many bits a second.
+    HostBandwidth(u64),
 }
 
 impl From<Sampling> for TracedTime {

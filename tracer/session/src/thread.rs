@@ -67,6 +67,8 @@ pub struct Findings<S> {
     pub phases: Vec<TracingPhase>,
     /// The recorder that got all events, if there is one.
     pub recorder: Option<FileRecorder>,
+    /// The agents of several hosts, if events came from these.
+    pub hosts: Option<Box<MergedHosts>>,
 }
 
 /// The meters of what is used.
@@ -128,7 +130,8 @@ impl<S: DeliverySink> SessionThread<S> {
         let evidence = self.correlator.evidence();
         let (sink, error, recorder) = (self.sink, error.or(unwritten), self.recorder);
         let phases = self.alternation.map(|alternation| alternation.past).unwrap_or_default();
-        Findings { sink, snapshot, evidence, error, phases, recorder }
+        let hosts = self.capture.into_hosts();
+        Findings { sink, snapshot, evidence, error, phases, recorder, hosts }
     }
 
     fn trace(&mut self) -> Result<(), CaptureError> {
@@ -146,6 +149,10 @@ impl<S: DeliverySink> SessionThread<S> {
             self.read_thread_states();
             if let Some(hosts) = self.capture.hosts() {
                 self.correlator.set_host_bounds(hosts.bounds());
+                let names = hosts.states().map(|state| (state.number, state.name.clone()));
+                // A kernel has the number of this host also where another agent of it observes.
+                let here = std::iter::once((1, "here".to_owned()));
+                self.correlator.name_hosts(names.chain(here));
             }
             self.mute()?;
             if self.publish {
@@ -156,7 +163,9 @@ impl<S: DeliverySink> SessionThread<S> {
                 *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
             }
         }
-        if self.drain { self.drain() } else { self.catch_up() }
+        // What hosts have sent comes in order, up to a time that is known.
+        let drains = self.drain && self.capture.hosts().is_none();
+        if drains { self.drain() } else { self.catch_up() }
     }
 
     /// Reads what the threads of those processes do that hold overdue messages, because a thread that does not run causes no

@@ -52,6 +52,7 @@ fn words(dimension: Dimension) -> &'static str {
         Dimension::Process => "the process, by its name and number",
         Dimension::Container => "the container, pod or unit of the process",
         Dimension::Host => "the IP address",
+        Dimension::Link => "the host that sends and the one that receives, of each leg",
         Dimension::Protocol => "the protocol, or the middleware's name",
         Dimension::Broker => "the broker, or the address that serves",
     }

@@ -6,7 +6,8 @@
 //!   mqtt mosquitto    t  W  k    r      B         t W r d 48.1 µs
 //!   t socket_tx  W wire  k wakeup  r runqueue …
 //! ```
-//! Each segment's cells begin with its letter; without colours all of them show the letter.
+//! Each segment's cells begin with its letter; without colours all of them show the letter. What lies between two hosts is underlined, and has
+//! `⇄` in the legend.
 
 use super::panel;
 use crate::app::App;
@@ -111,9 +112,16 @@ pub fn bar(segments: &[SegmentStat], length: u16, theme: Theme) -> Vec<Span<'sta
         } else {
             letter(segment).to_string().repeat(cells)
         };
-        spans.push(Span::styled(text, theme.segment(segment)));
+        let style = theme.segment(segment);
+        let style = if is_between_hosts(segments, segment) { style.underlined() } else { style };
+        spans.push(Span::styled(text, style));
     }
     spans
+}
+
+/// True if a segment is on the way from one host to another whose clocks may differ.
+fn is_between_hosts(segments: &[SegmentStat], segment: Segment) -> bool {
+    segments.iter().any(|stat| stat.segment == segment && stat.error > Nanos(0))
 }
 
 /// The legend: all segments that a row has, in the order in which a message passes them. It ends with `…` if its lines
@@ -127,7 +135,9 @@ fn legend(app: &App, width: u16, theme: Theme) -> Vec<Line<'static>> {
     let room = width.saturating_sub(4);
     let mut left = room;
     for segment in Segment::ALL.into_iter().filter(present) {
-        let takes = count(segment.name().len() + 4);
+        let is_between = app.rows().any(|group| is_between_hosts(&group.segments, segment));
+        let sign = if is_between { " ⇄" } else { "" };
+        let takes = count(segment.name().len() + sign.chars().count() + 4);
         if takes > left + 2 && lines.len() < usize::from(LEGEND_LINES) {
             lines.push(vec![Span::raw("  ")]);
             left = room;
@@ -139,7 +149,7 @@ fn legend(app: &App, width: u16, theme: Theme) -> Vec<Line<'static>> {
         }
         left = left.saturating_sub(takes);
         line.push(Span::styled(letter(segment).to_string(), theme.segment(segment)));
-        line.push(Span::raw(format!(" {}  ", segment.name())));
+        line.push(Span::raw(format!(" {}{sign}  ", segment.name())));
     }
     lines.into_iter().map(Line::from).collect()
 }

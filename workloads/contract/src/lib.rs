@@ -9,16 +9,20 @@
 //! 3. A `pub` or `ping` then waits for the line `GO` on stdin. The other roles start at once.
 //! 4. The process prints `DONE {json}` ([`Done`]) and exits with status 0 when its work is done, when it gets SIGTERM or SIGINT, or
 //!    when its stdin ends, so that it ends with the process that has started it.
-//! 5. On an error, the process prints one line `wirelap-workload: …` on stderr and exits with status 1.
+//! 5. Before `DONE`, the truth file is written if one was asked for. Where it is `-`, for a process on another host, it is printed in
+//!    lines `TRUTH BASE64` ([`truth_line`]).
+//! 6. On an error, the process prints one line `wirelap-workload: …` on stderr and exits with status 1.
 
 pub mod about;
+pub mod host;
 pub mod lines;
 pub mod spec;
 pub mod topology;
 pub mod truth;
 
 pub use about::{About, Availability, Scaling, WorkloadKind, WorkloadSetting};
-pub use lines::{Done, LineError, ReadyLine, RttSummary};
+pub use host::{HostAddress, WorkloadHost};
+pub use lines::{Done, LineError, ReadyLine, RttSummary, truth_line};
 pub use spec::{DdsHistory, LinkReliability, LinkTransport, Role, Spec};
 pub use topology::{Handles, SubscribedTopics, WorkloadTopology};
 pub use truth::{TruthError, TruthKind, TruthReader, TruthRecord, TruthWriter};

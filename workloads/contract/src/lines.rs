@@ -1,5 +1,7 @@
-//! The lines `READY` and `DONE` that a workload prints on stdout.
+//! The lines `READY`, `DONE` and `TRUTH` that a workload prints on stdout.
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD_NO_PAD;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -108,6 +110,29 @@ impl Done {
     }
 }
 
+/// `TRUTH BASE64`: a part of the truth file of a workload on another host, which can share no file with whoever started it.
+pub mod truth_line {
+    use super::{BASE64_STANDARD_NO_PAD, Engine};
+
+    /// The first word of the line.
+    const WORD: &str = "TRUTH ";
+
+    /// The most bytes of the file in a line.
+    pub const MAX_BYTES: usize = 48 << 10;
+
+    /// The line without its line break.
+    pub fn to_line(bytes: &[u8]) -> String {
+        let mut line = WORD.to_owned();
+        BASE64_STANDARD_NO_PAD.encode_string(bytes, &mut line);
+        line
+    }
+
+    /// The bytes of a line; `None` if it is another line.
+    pub fn from_line(line: &str) -> Option<Vec<u8>> {
+        BASE64_STANDARD_NO_PAD.decode(line.trim_end().strip_prefix(WORD)?).ok()
+    }
+}
+
 fn to_line(word: &str, value: &impl Serialize) -> String {
     // The values have maps with string keys and plain fields only, so serialising them cannot fail.
     format!("{word} {}", serde_json::to_string(value).unwrap_or_default())
@@ -139,6 +164,15 @@ mod tests {
         assert_eq!(ReadyLine::from_line(&ready.to_line()).unwrap(), Some(ready));
         let done = Done { sent: Some(3), rtt: Some(RttSummary::default()), ..Done::default() };
         assert_eq!(Done::from_line(&done.to_line()).unwrap(), Some(done));
+    }
+
+    #[test]
+    fn bytes_of_a_truth_file_pass_as_text() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(truth_line::MAX_BYTES + 1).collect();
+        assert_eq!(truth_line::from_line(&truth_line::to_line(&bytes)), Some(bytes));
+        for other in ["TRUTH", "TRUTH ?", "DONE {}"] {
+            assert_eq!(truth_line::from_line(other), None, "{other}");
+        }
     }
 
     #[test]

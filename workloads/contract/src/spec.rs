@@ -174,7 +174,7 @@ pub struct Spec {
     #[arg(long)]
     pub pin: Option<usize>,
 
-    /// Write the times of each message to this file (the truth file).
+    /// Write the times of each message to this file (the truth file); - prints them in lines TRUTH.
     #[arg(long)]
     pub truth: Option<PathBuf>,
 }

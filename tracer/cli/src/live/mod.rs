@@ -72,6 +72,10 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     }
     let steward = steward(args)?;
     let agents = agents(args, steward.as_ref())?;
+    let traced = match &agents {
+        Some(_) => args.agents.traced(&args.sampling)?,
+        None => args.traced_time(),
+    };
     let outputs = Outputs::new(args.traced.force, steward.clone());
     if args.json_lines && (args.writes_to_stdout() || args.explain) {
         return Err(Failure::Usage(
@@ -121,9 +125,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         let workloads = RefCell::new(Workloads::new(scope, &bench));
         let started = workloads.borrow_mut().start_all(trials);
         let stopped = started.and_then(|()| {
-            if agents.is_none() {
-                tracer.commands().begin(args.traced_time());
-            }
+            tracer.commands().begin(traced);
             let setup = probe_setup(tracer.chosen(), ring_bytes(args.traced.tracer.ring_size));
             // Without a receiver, the collector gathers nothing.
             let (for_screen, for_lines) = match (args.shows_screen(), args.json_lines) {
@@ -194,8 +196,6 @@ fn agents(args: &LiveArgs, steward: Option<&Arc<Steward>>) -> Result<Option<Agen
     let refused = [
         (!args.on.is_empty(), "--on starts workloads on this host"),
         (args.packets.packets_only, "--packets-only captures on this host"),
-        (args.sampling.budget.is_some(), "--budget regulates the probes of this host"),
-        (args.sampling.sample.is_some(), "--sample opens windows on this host"),
         (!args.mute.is_empty(), "--mute mutes sockets of this host"),
     ];
     if let Some((_, why)) = refused.into_iter().find(|(is_given, _)| *is_given) {
@@ -204,7 +204,9 @@ fn agents(args: &LiveArgs, steward: Option<&Arc<Steward>>) -> Result<Option<Agen
         )));
     }
     let agents = &args.agents;
-    agents.prepare(Arc::clone(steward), &args.filter, args.detail, &args.traced.tracer).map(Some)
+    agents
+        .prepare(Arc::clone(steward), &args.filter, args.detail, &args.traced.tracer, Vec::new())
+        .map(Some)
 }
 
 /// The workloads' program. `Err` is the sentence why the screen cannot start workloads.

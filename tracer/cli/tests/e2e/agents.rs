@@ -106,10 +106,14 @@ fn one_agent_observes_a_kernel_and_another_goes_on_when_it_is_killed() {
 fn what_is_of_one_host_alone_is_refused_beside_others() {
     let islands = Islands::new();
     for (words, why) in [
-        ("live --plain --via true --pid 1", "--pid and --cgroup name what is on one host"),
+        ("live --plain --via true --pid 1", "--pid names a process of one host"),
         ("live --plain --via true --tls", "--tls reads text that must not leave its host"),
-        ("live --plain --via true --budget 1%", "--budget regulates the probes of this host alone"),
-        ("record -o - --via true --keep 9s", "--keep keeps what this host observes"),
+        ("live --plain --via true --budget 1%", "--budget regulates the probes of one host"),
+        (
+            "record -o - --via true --sample auto",
+            "--sample auto follows what one host keeps up with",
+        ),
+        ("live --plain --via true --sample 9ms/1s --host-bandwidth 8Mbit", "remove one of them"),
         ("live --plain --host=-oProxyCommand=x", "is not a host that ssh could reach"),
     ] {
         let ended = islands.bench.wirelap(words).end(LONG);

@@ -25,10 +25,15 @@ const MESSAGES: u64 = 300;
 const AHEAD: i64 = 3_141_592_653;
 
 /// Two namespaces with a line between them, that go again.
-struct Line([String; 2]);
+pub struct Line([String; 2]);
 
 impl Line {
-    fn new() -> Line {
+    /// The name of a namespace.
+    pub fn namespace(&self, end: usize) -> &str {
+        &self.0[end]
+    }
+
+    pub fn new() -> Line {
         let line = Line(["a", "b"].map(|end| format!("wirelap-{end}-{}", std::process::id())));
         let [a, b] = &line.0;
         ip(&format!("netns add {a}"));

@@ -29,6 +29,7 @@ mod muted;
 mod offline;
 mod one_side;
 mod packets;
+mod placed;
 mod programs;
 mod resume;
 mod rights;

@@ -180,6 +180,7 @@ impl Accounts {
             pid: reader.pid,
             client: self.clients.of(flow),
             group: read_in,
+            link: None,
         };
         let of = (self.rows.root(group), topic);
         breakdown.delivered(of, &end, payload_len, None, Nanos(0));

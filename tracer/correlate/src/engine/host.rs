@@ -15,6 +15,8 @@ pub struct HostState {
     quotas: Quotas,
     /// The place in which each process runs.
     places: Places,
+    /// Names of several hosts, by their numbers.
+    names: Vec<(u8, String)>,
 }
 
 impl HostState {
@@ -26,7 +28,20 @@ impl HostState {
             states: ProcessStates::default(),
             quotas: Quotas::default(),
             places: Places::default(),
+            names: Vec::new(),
         }
+    }
+
+    /// Takes the names of several hosts, by their numbers.
+    pub fn set_names(&mut self, names: impl Iterator<Item = (u8, String)>) {
+        self.names.clear();
+        self.names.extend(names);
+    }
+
+    /// The name of one of several hosts.
+    pub fn name_of(&self, number: u8) -> String {
+        let known = self.names.iter().find(|(known, _)| *known == number);
+        known.map_or_else(|| format!("host {number}"), |(_, name)| name.clone())
     }
 
     /// A thread runs again, on `cpu`.

@@ -1,7 +1,7 @@
 //! Events of several hosts, whose clocks are known only so well.
 
 use std::net::IpAddr;
-use wirelap_correlate::{Config, Correlator, Snapshot, VerdictKind};
+use wirelap_correlate::{BreakdownQuery, Config, Correlator, Dimension, Snapshot, VerdictKind};
 use wirelap_events::{
     Body, Delivery, HostBounds, LegHosts, Nanos, PacketHook, Pid, ReadKind, ReadyKind, Segment,
     SendKind, SocketId, Stage, TaskId, Tid,
@@ -269,9 +269,19 @@ fn from_a_host_by_way_of_another_and_back_all_is_known() {
         times.push(read.0 - sent.0);
     }
     let events = of_hosts(&world, |host| if host == 2 { -1_500 } else { 0 });
-    let (deliveries, snapshot) = play(Config::default(), &events, Some(bounds(2_000)));
+    let config = Config { breakdown: BreakdownQuery::by(&[Dimension::Link]), ..Config::default() };
+    let (deliveries, snapshot) = play(config, &events, Some(bounds(2_000)));
     assert_eq!(snapshot.groups[0].messages.matched, 30);
     assert_eq!(snapshot.groups[0].one_way_error.count, 0);
+    // Each leg is in the row of its link, with its own time.
+    let links = snapshot.breakdown.unwrap().rows;
+    let names: Vec<_> = links.iter().map(|row| row.names[0].clone().unwrap()).collect();
+    assert_eq!(names, ["host 1 \u{2192} host 2", "host 2 \u{2192} host 1"]);
+    for row in &links {
+        assert_eq!((row.sent, row.delivered, row.matched), (30, 30, 30));
+        assert_eq!(row.clock_error, Nanos(2_000));
+        assert!(row.one_way.max < times.iter().copied().map(Nanos).min().unwrap(), "{row:?}");
+    }
     for (delivery, time) in deliveries.iter().zip(times) {
         assert_eq!((delivery.one_way(), delivery.clock_error), (Some(Nanos(time)), Nanos(0)));
         assert!(delivery.legs.iter().all(|leg| leg.crossing().is_some()));

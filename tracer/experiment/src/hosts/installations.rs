@@ -1,10 +1,12 @@
-//! Places in which the workloads of a run are started: this host, or hosts of their own.
+//! Places in which the workloads of a run are started: this host, hosts of their own, or other hosts.
 
 use super::commands;
 use super::host::Host;
 use super::links::Links;
 use super::namespace::Namespace;
 use crate::cases::unique;
+use crate::catalogue::Catalogue;
+use crate::placement::Placement;
 use crate::processes::WorkloadInstallation;
 use crate::request::RunRequest;
 use std::path::PathBuf;
@@ -15,11 +17,13 @@ use wirelap_process::steward::{Steward, StewardRole};
 /// The environment variables that tell the workloads where the programs of other projects are.
 type Programs = [(&'static str, PathBuf)];
 
-/// The installation on this host, and those on other hosts. Dropping it removes the hosts.
+/// The installation on this host, and those on other hosts. Dropping it removes hosts that were made.
 #[derive(Debug)]
 pub struct Installations {
+    /// That of this host, or of the sender's.
     own: WorkloadInstallation,
     networks: Vec<HostNetwork>,
+    placement: Option<Placement>,
 }
 
 /// The hosts that links of one kind join.
@@ -34,7 +38,14 @@ struct HostNetwork {
 
 impl From<WorkloadInstallation> for Installations {
     fn from(own: WorkloadInstallation) -> Installations {
-        Installations { own, networks: Vec::new() }
+        Installations { own, networks: Vec::new(), placement: None }
+    }
+}
+
+impl From<Placement> for Installations {
+    fn from(placement: Placement) -> Installations {
+        let own = placement.host(Role::Pub).installation.clone();
+        Installations { placement: Some(placement), ..Installations::from(own) }
     }
 }
 
@@ -65,15 +76,34 @@ impl Installations {
         Ok(installations)
     }
 
-    /// The place in which a process of a role is started, if the hosts are joined by `links`; this host without links.
+    /// The hosts on which the roles are placed, if they are.
+    pub fn placement(&self) -> Option<&Placement> {
+        self.placement.as_ref()
+    }
+
+    /// Middlewares that can be run.
+    ///
+    /// # Errors
+    /// The workloads' program cannot be started, or its output cannot be parsed.
+    pub fn catalogue(&self) -> Result<Catalogue, Failure> {
+        match &self.placement {
+            Some(placement) => Ok(placement.catalogue()),
+            None => Catalogue::read(self.any()),
+        }
+    }
+
+    /// The place in which a process of a role is started: where it is placed, or on the hosts that are joined by `links`; this host without both.
     pub fn of(&self, links: Option<&Links>, role: Role) -> &WorkloadInstallation {
+        if let Some(placement) = &self.placement {
+            return &placement.host(role).installation;
+        }
         let network = self.networks.iter().find(|network| Some(&network.links) == links);
         let host = Host::ALL.iter().position(|host| *host == Host::of(role));
         network.zip(host).and_then(|(network, host)| network.hosts.get(host)).unwrap_or(&self.own)
     }
 
     /// The installation that knows what can be run: that of a sender's host, if there is one.
-    pub fn any(&self) -> &WorkloadInstallation {
+    fn any(&self) -> &WorkloadInstallation {
         self.of(self.networks.first().map(|network| &network.links), Role::Ping)
     }
 }

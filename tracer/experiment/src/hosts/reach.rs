@@ -2,14 +2,14 @@
 
 use wirelap_contract::About;
 
-/// Why a middleware's own broker cannot have a host of its own; `None` if it can.
-pub fn confined(about: &About, broker: &str) -> Option<String> {
+/// Why a middleware's own broker cannot have a host of its own; `None` if it can. `remedy` is what helps beside another broker.
+pub fn confined(about: &About, broker: &str, remedy: &str) -> Option<String> {
     let known = about.brokers.iter().find(|known| known.name == broker)?;
     let name = &about.name;
     known.loopback_only.then(|| {
         format!(
             "the {name} broker {broker} cannot have a host of its own, because it listens on 127.0.0.1 alone: name another \
-             one with --broker, or run without --hosts"
+             one with --broker, or {remedy}"
         )
     })
 }
@@ -31,9 +31,9 @@ mod tests {
     fn a_broker_that_listens_on_loopback_alone_is_confined() {
         let about = About::new("kafka", "Kafka", 1, &[]).broker("mock", BuiltIn).loopback_only();
         let about = about.broker("apache", BuiltIn);
-        let why = confined(&about, "mock").unwrap();
+        let why = confined(&about, "mock", "run without --hosts").unwrap();
         assert!(why.starts_with("the kafka broker mock cannot have a host of its own"), "{why}");
-        assert_eq!(confined(&about, "apache"), None);
+        assert_eq!(confined(&about, "apache", ""), None);
         assert!(running("127.0.0.1:1883").contains("it runs already"));
     }
 }

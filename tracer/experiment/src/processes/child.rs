@@ -2,6 +2,7 @@
 
 use super::installation::{WorkloadInstallation, not_started};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -11,7 +12,7 @@ use std::process::ExitStatus;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use wirelap_contract::{Done, ReadyLine, Role, Spec};
+use wirelap_contract::{Done, ReadyLine, Role, Spec, truth_line};
 use wirelap_process::Failure;
 use wirelap_process::remedy;
 use wirelap_process::rights;
@@ -47,8 +48,10 @@ pub struct WorkloadProcess {
     pub ready: Option<ReadyLine>,
     /// The statement `DONE`, once it was received.
     pub done: Option<Done>,
-    /// The truth file, if the process writes one.
+    /// The truth file, if the process writes one; of a process on another host, a file in memory.
     pub truth: Option<File>,
+    /// Name of the host that it runs on, if that is another one.
+    pub elsewhere: Option<String>,
     steward: Arc<Steward>,
     pid: u32,
     /// A pidfd, which never refers to another process that gets the same id later.
@@ -87,10 +90,18 @@ impl WorkloadProcess {
         };
         let (stdin, stdout, stderr) = (next()?.into(), File::from(next()?), File::from(next()?));
         let process = next()?;
+        let elsewhere = installation.elsewhere.as_ref().map(|elsewhere| elsewhere.host.clone());
+        let truth = match &elsewhere {
+            None => files.next().map(File::from),
+            Some(_) => truth.then(memory_file).transpose().map_err(failed)?,
+        };
+        let is_apart = elsewhere.is_some();
+        let received = truth.as_ref().filter(|_| is_apart).map(File::try_clone);
+        let received = received.transpose().map_err(failed)?;
         let stderr_lines: Arc<Mutex<VecDeque<String>>> = Arc::default();
         let kept_lines = Arc::clone(&stderr_lines);
         let readers = [
-            rights::spawn("stdout", move || read_stdout(stdout, number, &statements))
+            rights::spawn("stdout", move || read_stdout(stdout, number, received, &statements))
                 .map_err(failed)?,
             rights::spawn("stderr", move || keep_lines(stderr, &kept_lines)).map_err(failed)?,
         ];
@@ -100,7 +111,8 @@ impl WorkloadProcess {
             title,
             ready: None,
             done: None,
-            truth: files.next().map(File::from),
+            truth,
+            elsewhere,
             steward: Arc::clone(&installation.steward),
             pid,
             process,
@@ -128,10 +140,11 @@ impl WorkloadProcess {
         }
     }
 
-    /// Asks the process to end: closes its stdin, and sends SIGTERM.
+    /// Asks the process to end: closes its stdin, and sends SIGTERM. On another host, the end of its stdin must do: a signal would end the
+    /// connection before its last statement has come.
     pub fn ask_to_end(&mut self) {
         self.stdin = None;
-        if !self.has_exited() {
+        if self.elsewhere.is_none() && !self.has_exited() {
             self.steward.end_workload(self.pid);
         }
     }
@@ -191,9 +204,26 @@ impl Drop for WorkloadProcess {
     }
 }
 
-/// Sends the statements on stdout with the number of the process.
-fn read_stdout(stdout: impl Read, number: usize, statements: &Sender<(usize, Statement)>) {
+/// A file in memory.
+fn memory_file() -> io::Result<File> {
+    Ok(memfd_create("truth", MemfdFlags::CLOEXEC)?.into())
+}
+
+/// Sends the statements on stdout with the number of the process, and keeps what it prints of its truth file.
+fn read_stdout(
+    stdout: impl Read,
+    number: usize,
+    mut truth: Option<File>,
+    statements: &Sender<(usize, Statement)>,
+) {
     each_line(stdout, |line| {
+        if let Some(file) = &mut truth
+            && let Some(bytes) = truth_line::from_line(line)
+        {
+            let Err(error) = file.write_all(&bytes) else { return true };
+            let invalid = Statement::Invalid(format!("its truth file cannot be kept: {error}"));
+            return statements.send((number, invalid)).is_ok();
+        }
         let statement = match (ReadyLine::from_line(line), Done::from_line(line)) {
             (Ok(Some(ready)), _) => Statement::Ready(ready),
             (_, Ok(Some(done))) => Statement::Done(done),

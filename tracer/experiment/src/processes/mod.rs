@@ -6,4 +6,4 @@ mod installation;
 
 pub use child::WorkloadProcess;
 pub use group::{ProcessGroup, TrialStopped};
-pub use installation::{WorkloadInstallation, not_started};
+pub use installation::{Elsewhere, WorkloadInstallation, not_started};

@@ -5,7 +5,7 @@ use crate::pacing::TrialPacing;
 use crate::trial::Trial;
 use wirelap_contract::{Done, Role, WorkloadKind, WorkloadTopology};
 use wirelap_correlate::{Group, Overhead as Ledger};
-use wirelap_events::{Count, Nanos};
+use wirelap_events::{Count, Nanos, Pid};
 use wirelap_report::{MessageCounts, Throughput};
 use wirelap_session::Sampling;
 
@@ -86,9 +86,9 @@ pub fn groups(outcome: &Outcome) -> impl Iterator<Item = &Group> {
 }
 
 /// A process as the trace saw it.
-pub fn traced(outcome: &Outcome, pid: u32) -> Option<&wirelap_correlate::Process> {
+pub fn traced(outcome: &Outcome, pid: Pid) -> Option<&wirelap_correlate::Process> {
     let mut processes = groups(outcome).flat_map(|group| &group.processes);
-    processes.find(|process| process.pid.0 == pid)
+    processes.find(|process| process.pid == pid)
 }
 
 /// The wanted rate of a trial.

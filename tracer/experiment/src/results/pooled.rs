@@ -16,7 +16,8 @@ use wirelap_events::human::counted;
 use wirelap_events::{Count, Segment, Total};
 use wirelap_report::{
     DistributionSummary, GroundTruth, Latency, MessageCounts, ProcessUse, Repetition,
-    ReportedOverhead, ReportedProcess, ReportedTrust, RunResult, Samples, SeenFrom, Throughput,
+    ReportedOverhead, ReportedProcess, ReportedTrust, RunResult, Samples, SeenFrom, SegmentRow,
+    Throughput,
 };
 use wirelap_session::Sampling;
 
@@ -51,7 +52,7 @@ pub fn result(records: &[&TrialRecord], earlier: Option<&RunResult>) -> RunResul
         view: view(messages, &all),
         muted: None,
         partial_sight: None,
-        segments: segments(&all).rows(),
+        segments: segment_rows(&all),
         sched_gap_ns: sched_gap(&all),
         overhead: overhead(&all),
         why,
@@ -153,7 +154,8 @@ fn latency(pacing: TrialPacing, all: &[&Repetition]) -> Latency {
         merged(all, |one| one.intended_to_deliver_ns, |of| of.intended_to_deliver_ns.as_ref());
     Latency {
         one_way_ns,
-        clock_error_ns: None,
+        // Clocks were the least known in one of the repetitions.
+        clock_error_ns: all.iter().filter_map(|one| one.clock_error_ns).max_by_key(|one| one.p50),
         rtt_half_ns: round_trip::pooled(all),
         request_one_way_ns: some(requests).filter(|_| pacing == TrialPacing::PingPong),
         reply_one_way_ns: some(replies),
@@ -165,6 +167,16 @@ fn latency(pacing: TrialPacing, all: &[&Repetition]) -> Latency {
 
 fn sched_gap(all: &[&Repetition]) -> DistributionSummary {
     merged(all, |one| Some(one.sched_gap_ns), |of| of.sched_gap_ns.as_ref())
+}
+
+fn segment_rows(all: &[&Repetition]) -> Vec<SegmentRow> {
+    let mut rows = segments(all).rows();
+    for row in &mut rows {
+        let each = all.iter().flat_map(|one| &one.histograms.segments);
+        let own = each.filter(|one| one.leg == row.leg && one.segment == row.segment);
+        row.clock_error_ns = own.filter_map(|one| one.clock_error_ns).max();
+    }
+    rows
 }
 
 fn segments(all: &[&Repetition]) -> SegmentTimes {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use wirelap_contract::WorkloadKind;
 use wirelap_correlate::{Evidence, WorkloadCounts};
 use wirelap_process::Failure;
-use wirelap_report::{Hook, MessageCounts, Repetition};
+use wirelap_report::{Hook, MessageCounts, ObservedHost, Repetition};
 
 /// A trial that was run, now or before the run was resumed.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub struct TrialRecord {
     pub evidence: Option<Evidence>,
     /// The hooks that were used.
     pub hooks: Vec<Hook>,
+    /// The hosts that were observed, if they were several.
+    pub hosts: Vec<ObservedHost>,
     /// Versions of libraries and brokers by name, as the processes reported them.
     pub versions: BTreeMap<String, String>,
     /// Settings by `ROLE.NAME`, as the processes reported them.
@@ -36,9 +38,20 @@ impl TrialRecord {
     pub fn of(position: u32, outcome: Outcome) -> TrialRecord {
         let repetition = repetition::of(position, &outcome);
         let evidence = evidence(&outcome);
+        let hosts = outcome.snapshot.hosts.iter().map(ObservedHost::from).collect();
         let Outcome { trial, error, ends_run, hooks, versions, settings, .. } = outcome;
         let evidence = Some(evidence);
-        TrialRecord { trial, repetition, error, ends_run, evidence, hooks, versions, settings }
+        TrialRecord {
+            trial,
+            repetition,
+            error,
+            ends_run,
+            evidence,
+            hooks,
+            hosts,
+            versions,
+            settings,
+        }
     }
 
     /// True if the trial did not reach its end.

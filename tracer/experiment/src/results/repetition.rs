@@ -13,7 +13,7 @@ use crate::pacing::TrialPacing;
 use crate::workload_processes::RoleProcess;
 use wirelap_contract::Role;
 use wirelap_correlate::UncertainCounts;
-use wirelap_events::{Count, Nanos};
+use wirelap_events::{Count, Nanos, Segment};
 use wirelap_report::{
     DistributionSummary, Histograms, IdleUse, MessageCounts, ProcessUse, Repetition,
     ReportedBreakdown, ReportedScheduling, ReportedTimeSpent, ReportedTrust, ReportedUnixClients,
@@ -40,6 +40,11 @@ pub fn of(position: u32, outcome: &Outcome) -> Repetition {
         payload_bytes: tally.payload_bytes.0,
         view: view(outcome),
         one_way_ns: tally.one_way.distribution(),
+        clock_error_ns: groups(outcome)
+            .map(|group| group.one_way_error)
+            .filter(|error| error.count > 0)
+            .max_by_key(|error| error.count)
+            .map(Into::into),
         rtt_half_ns: round_trip::rtt_half(outcome),
         connections: clients::connections(outcome),
         request_one_way_ns: requests(outcome).and_then(some),
@@ -111,6 +116,7 @@ fn histograms(outcome: &Outcome, own: &OwnTimes) -> Histograms {
             min_ns,
             max_ns,
             histogram: samples.histogram()?,
+            clock_error_ns: clock_error(outcome, leg, segment),
         })
     });
     Histograms {
@@ -125,6 +131,13 @@ fn histograms(outcome: &Outcome, own: &OwnTimes) -> Histograms {
         intended_to_deliver_ns: own.intended.histogram(),
         segments: segments.collect(),
     }
+}
+
+/// The largest error of a segment's times, because the leg goes from one host to another; `None` on one host.
+fn clock_error(outcome: &Outcome, leg: u8, segment: Segment) -> Option<u64> {
+    let stats = groups(outcome).flat_map(|group| &group.segments);
+    let own = stats.filter(|stat| stat.leg == leg && stat.segment == segment);
+    own.map(|stat| stat.error.0).max().filter(|error| *error > 0)
 }
 
 /// The messages that the sender sent, and those that the rate wants in the same time.
@@ -144,14 +157,16 @@ fn process_use(outcome: &Outcome, process: &RoleProcess, delivered: u64) -> Proc
     let meter = process.meter.as_ref();
     let parts = meter.map(|meter| meter.series_until(last_message(outcome)));
     let per_message = |ns: f64| (delivered > 0).then(|| ns / delivered as f64);
-    let seen = traced(outcome, process.pid);
+    let seen = traced(outcome, process.traced_as);
     ProcessUse {
         role: process.role.name().to_owned(),
         pid: process.pid,
         name: process.name.clone(),
-        cpu_share: parts.and_then(cpu_share),
+        host: process.host.clone(),
+        // Of a process on another host, its agent tells.
+        cpu_share: parts.and_then(cpu_share).or_else(|| seen?.cpu_share),
         cpu_ns_per_message: meter.and_then(|meter| per_message(meter.cpu().as_nanos() as f64)),
-        rss_bytes: meter.map(Meter::peak_rss),
+        rss_bytes: meter.map(Meter::peak_rss).or_else(|| seen?.rss_bytes),
         rss_at_start_bytes: meter.map(Meter::rss_at_start),
         over_time: parts.map(over_time).unwrap_or_default(),
         scheduling: seen.and_then(|process| ReportedScheduling::of(process.scheduling)),

@@ -50,6 +50,8 @@ fn outcome(trial: &Trial, salt: u64) -> Outcome {
     let process = |role| RoleProcess {
         role,
         pid: u32::try_from(salt).unwrap() + 10,
+        traced_as: Pid(u32::try_from(salt).unwrap() + 10),
+        host: None,
         name: "program".into(),
         meter: None,
         idle: None,

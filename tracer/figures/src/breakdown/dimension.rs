@@ -9,7 +9,7 @@ pub const MAX_NESTED: usize = 4;
 /// The dimension by which rows are told apart.
 ///
 /// Client, group, connection, process, container and host are those of the publisher for a message that is sent, and those of the subscriber for one
-/// that is delivered.
+/// that is delivered. A message is in the row of each link that it has passed, with the time of that leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Dimension {
@@ -27,6 +27,8 @@ pub enum Dimension {
     Container,
     /// The IP address.
     Host,
+    /// The host that sends and the one that receives, of each leg of a message.
+    Link,
     /// The protocol, or the middleware's name.
     Protocol,
     /// The broker, or the address that serves.

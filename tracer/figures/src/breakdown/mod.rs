@@ -1,4 +1,4 @@
-//! Rows by topic, client, group, connection, process, container, host, protocol or broker, nested if more than one is named.
+//! Rows by topic, client, group, connection, process, container, host, link, protocol or broker, nested if more than one is named.
 //!
 //! | module | what |
 //! |---|---|
@@ -21,5 +21,5 @@ mod view;
 pub use clients::{ClientNames, Introduction, Owner, ReaderGroup};
 pub use dimension::{Dimension, MAX_NESTED};
 pub use query::{BreakdownQuery, RowFigure, has_text};
-pub use table::{BreakdownTable, DimensionNumbers, MessageEnd, NONE, RowFigures, UNKNOWN};
+pub use table::{BreakdownTable, DimensionNumbers, LinkEnd, MessageEnd, NONE, RowFigures, UNKNOWN};
 pub use view::{Breakdown, BreakdownRow, MutedExtent};

@@ -6,13 +6,14 @@ use super::dimension::{Dimension, MAX_NESTED};
 use super::parents::Parents;
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
+use std::hash::Hash;
 use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{FlowId, GroupId, Nanos, Pid, Saturate, TopicId};
 
 /// Rows that are told apart. With one more, the least eighth of them go into the rest.
 pub const MAX_ROWS: usize = 32_768;
 
-/// Addresses that are told apart.
+/// Addresses, and links, that are told apart.
 const MAX_HOSTS: usize = 65_536;
 
 /// Stands in a key for a value that is not known.
@@ -37,6 +38,17 @@ pub struct MessageEnd {
     pub client: Option<TopicId>,
     /// The group in which it reads the message.
     pub group: ReaderGroup,
+    /// The hosts that a leg joins, of a leg.
+    pub link: Option<[LinkEnd; 2]>,
+}
+
+/// A host at an end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LinkEnd {
+    /// An observed host, by its number.
+    Host(u8),
+    /// An address of another one.
+    Address(IpAddr),
 }
 
 /// The sums of one row.
@@ -93,6 +105,9 @@ pub struct BreakdownTable {
     /// The hosts, by their number.
     pub hosts: Vec<IpAddr>,
     host_ids: FxHashMap<IpAddr, u64>,
+    /// The links, by their number.
+    pub links: Vec<[LinkEnd; 2]>,
+    link_ids: FxHashMap<[LinkEnd; 2], u64>,
     /// The addresses of connections that are rows.
     pub connections: FxHashMap<u64, [SocketAddr; 2]>,
     limit: usize,
@@ -115,6 +130,8 @@ impl BreakdownTable {
             evicted: 0,
             hosts: Vec::new(),
             host_ids: FxHashMap::default(),
+            links: Vec::new(),
+            link_ids: FxHashMap::default(),
             connections: FxHashMap::default(),
             limit: MAX_ROWS,
         })
@@ -150,6 +167,19 @@ impl BreakdownTable {
         }
     }
 
+    /// A message has passed a leg.
+    pub fn passed(
+        &mut self,
+        of: (GroupId, Option<TopicId>),
+        leg: &MessageEnd,
+        payload: u64,
+        took: Option<Nanos>,
+        clock_error: Nanos,
+    ) {
+        self.row(of.0, of.1, leg).sent.grow(1);
+        self.delivered(of, leg, payload, took, clock_error);
+    }
+
     fn row(&mut self, group: GroupId, topic: Option<TopicId>, end: &MessageEnd) -> &mut RowFigures {
         let mut key = DimensionNumbers::default();
         let number = |id: Option<TopicId>| id.map_or(UNKNOWN, |id| u64::from(id.0));
@@ -167,7 +197,12 @@ impl BreakdownTable {
                 Dimension::Process | Dimension::Container => {
                     end.pid.map_or(UNKNOWN, |pid| u64::from(pid.0))
                 }
-                Dimension::Host => self.host(end.addresses[0].ip()),
+                Dimension::Host => {
+                    number_of(end.addresses[0].ip(), &mut self.hosts, &mut self.host_ids)
+                }
+                Dimension::Link => end
+                    .link
+                    .map_or(UNKNOWN, |link| number_of(link, &mut self.links, &mut self.link_ids)),
                 Dimension::Protocol | Dimension::Broker => u64::from(group.0),
             };
         }
@@ -180,19 +215,6 @@ impl BreakdownTable {
         let row = self.rows.entry(key).or_default();
         row.parents.add(group);
         row
-    }
-
-    fn host(&mut self, address: IpAddr) -> u64 {
-        if let Some(&known) = self.host_ids.get(&address) {
-            return known;
-        }
-        if self.hosts.len() >= MAX_HOSTS {
-            return UNKNOWN;
-        }
-        let id = self.hosts.len() as u64;
-        self.hosts.push(address);
-        self.host_ids.insert(address, id);
-        id
     }
 
     /// Puts the least eighth of the rows into the rest.
@@ -215,6 +237,24 @@ impl BreakdownTable {
     }
 }
 
+/// The number of a value; unknown if there are too many.
+fn number_of<T: Copy + Eq + Hash>(
+    value: T,
+    all: &mut Vec<T>,
+    numbers: &mut FxHashMap<T, u64>,
+) -> u64 {
+    if let Some(&known) = numbers.get(&value) {
+        return known;
+    }
+    if all.len() >= MAX_HOSTS {
+        return UNKNOWN;
+    }
+    let number = all.len() as u64;
+    all.push(value);
+    numbers.insert(value, number);
+    number
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,7 +267,24 @@ mod tests {
             pid: Some(Pid(7)),
             client: None,
             group: ReaderGroup::Unknown,
+            link: None,
         }
+    }
+
+    #[test]
+    fn each_leg_is_in_the_row_of_its_link() {
+        let mut table = BreakdownTable::new(&[Dimension::Link]).unwrap();
+        let (robot, hub) = (LinkEnd::Host(2), LinkEnd::Host(3));
+        let other = LinkEnd::Address([10, 0, 0, 7].into());
+        for (link, time) in [([robot, hub], 100), ([hub, other], 300), ([robot, hub], 200)] {
+            let leg = MessageEnd { link: Some(link), ..end(2) };
+            table.passed((GroupId(0), None), &leg, 10, Some(Nanos(time)), Nanos(7));
+        }
+        let there = &table.rows[&[0, 0, 0, 0]];
+        assert_eq!((table.links[0], table.links[1]), ([robot, hub], [hub, other]));
+        assert_eq!((there.sent, there.delivered, there.payload_bytes), (2, 2, 20));
+        assert_eq!(there.one_way.summary().max, Nanos(200));
+        assert_eq!((table.rows.len(), there.clock_error), (2, Nanos(7)));
     }
 
     #[test]

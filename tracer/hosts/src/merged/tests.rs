@@ -306,3 +306,49 @@ fn hosts_of_a_fleet_join_while_others_are_observed() {
     hosts.begins(MAX_HOSTS + 1);
     assert_eq!(hosts.out(), []);
 }
+
+#[test]
+fn what_comes_between_windows_is_left_out_on_all_hosts() {
+    const WINDOW: u64 = 1_000_000_500;
+    let mut hosts = Hosts::new(1);
+    assert_eq!(hosts.out(), []);
+    let (open, every) = (Duration::from_millis(1), Duration::from_secs(9));
+    hosts.merged.sample(HostSampling::Windows { open, every });
+    hosts.sends(0, &[socket(2_000), end(WINDOW + 1_000_100)], 2 * WINDOW);
+    hosts.sends(1, &[end(3_000), end(WINDOW + 100)], 2 * WINDOW);
+    let out = hosts.out();
+    // The end of what came before, a socket, the window with its first part, an event, and the end of the window.
+    let expected = [
+        (500, 0),
+        (2_000, 1),
+        (WINDOW, 0),
+        (WINDOW, 0),
+        (WINDOW + 100, 0),
+        (WINDOW + 1_000_000, 0),
+    ];
+    assert_eq!(out, expected);
+    assert_eq!(hosts.lost, 0, "what is left out on purpose is no loss");
+}
+
+#[test]
+fn a_host_that_comes_ends_the_window() {
+    const WINDOW: u64 = 1_000_000_500;
+    let mut hosts = Hosts::new(1);
+    hosts.out();
+    let (open, every) = (Duration::from_secs(5), Duration::from_secs(9));
+    hosts.merged.sample(HostSampling::Windows { open, every });
+    hosts.sends(0, &[end(WINDOW + 1)], WINDOW + 10);
+    hosts.sends(1, &[], WINDOW + 10);
+    let opened = [(500, 0), (WINDOW, 0), (WINDOW, 0), (WINDOW + 1, 0)];
+    assert_eq!(hosts.out(), opened);
+    NOW.set(WINDOW + 15);
+    hosts.begins(1);
+    hosts.has_this_clock(1);
+    hosts.sends(0, &[end(WINDOW + 20)], WINDOW + 30);
+    hosts.sends(1, &[end(WINDOW + 25)], WINDOW + 30);
+    assert_eq!(
+        hosts.out(),
+        [(WINDOW + 1, 0)],
+        "the window ends, and nothing of it is taken any more"
+    );
+}

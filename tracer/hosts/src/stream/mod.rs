@@ -12,7 +12,8 @@
 //!   5 end       UTF-8: why the agent ends
 //!   6 lost      number of events that were left out on the way (8 bytes, little endian)
 //!
-//! collector → agent   lines: "ping N", "place PID", "states PID", "rest true|false", "again", "carrier ADDRESS ADDRESS"; the end of the stream ends the agent
+//! collector → agent   lines: "ping N", "place PID", "states PID", "rest true|false", "again", "carrier ADDRESS ADDRESS", "open TIME",
+//!                     "close TIME"; the end of the stream ends the agent
 //!
 //! wirelap-fleet collect → collector   "wirelap fleet 2\n", then number of the host (2 bytes, little endian) | frame, of agents or:
 //!  32 joined    UTF-8: the name of the host that has this number from now on

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
-use wirelap_events::Pid;
+use wirelap_events::{Nanos, Pid};
 
 /// A line that an agent reads from its stdin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,13 @@ pub enum Question {
     Again,
     /// Leave the connection between these addresses out: it carries what agents send.
     Carrier(SocketAddr, SocketAddr),
+    /// From this time of your clock on, send everything, or only what is known of sockets: a window begins or ends.
+    Window {
+        /// The time; 0 for now.
+        at: Nanos,
+        /// A window begins.
+        open: bool,
+    },
 }
 
 impl fmt::Display for Question {
@@ -31,6 +38,8 @@ impl fmt::Display for Question {
             Question::Rest(rests) => write!(f, "rest {rests}"),
             Question::Again => f.write_str("again"),
             Question::Carrier(one, other) => write!(f, "carrier {one} {other}"),
+            Question::Window { at, open: true } => write!(f, "open {}", at.0),
+            Question::Window { at, open: false } => write!(f, "close {}", at.0),
         }
     }
 }
@@ -50,6 +59,10 @@ impl FromStr for Question {
             "ping" => number.parse().map(Question::Ping).map_err(drop),
             "place" => pid().map(Question::Place),
             "states" => pid().map(Question::States),
+            "open" | "close" => {
+                let at = number.parse().map(Nanos).map_err(drop)?;
+                Ok(Question::Window { at, open: what == "open" })
+            }
             "rest" => number.parse().map(Question::Rest).map_err(drop),
             "carrier" => {
                 let (one, other) = number.split_once(' ').ok_or(())?;
@@ -68,17 +81,22 @@ mod tests {
     #[test]
     fn a_question_is_read_as_it_was_written() {
         let address = "[::1]:7".parse().unwrap();
-        for question in [
+        let window = |open| Question::Window { at: Nanos(u64::MAX), open };
+        let all = [
             Question::Ping(7),
             Question::Place(Pid(8)),
             Question::States(Pid(9)),
             Question::Rest(true),
             Question::Again,
             Question::Carrier(address, ([10, 0, 0, 1], 8).into()),
-        ] {
+            window(true),
+            window(false),
+        ];
+        for question in all {
             assert_eq!(question.to_string().parse(), Ok(question));
         }
-        for other in ["", "ping", "ping x", "place -1", "rest x", "carrier 1", "later 5"] {
+        for other in ["", "ping", "ping x", "place -1", "rest x", "carrier 1", "open -1", "later 5"]
+        {
             assert_eq!(other.parse::<Question>(), Err(()), "{other}");
         }
     }

@@ -92,7 +92,19 @@ impl Steward {
     /// # Errors
     /// The program cannot be executed.
     pub fn start_command(&self, index: usize) -> io::Result<StartedProcess> {
-        match self.ask(&StewardRequest::Connect { index }, &[])? {
+        self.start_command_with(index, Vec::new())
+    }
+
+    /// The same with further arguments, which the command must take.
+    ///
+    /// # Errors
+    /// The program cannot be executed.
+    pub fn start_command_with(
+        &self,
+        index: usize,
+        further: Vec<OsString>,
+    ) -> io::Result<StartedProcess> {
+        match self.ask(&StewardRequest::Connect { index, further }, &[])? {
             (StewardReply::Started { pid }, files) => Ok(StartedProcess { pid, files }),
             _ => Err(misunderstood()),
         }

@@ -16,4 +16,4 @@ pub use client::{StartedProcess, Steward};
 pub use installation::is_installed;
 pub use role::StewardRole;
 pub use serve::serve_if_asked;
-pub use wire::DeclaredCommand;
+pub use wire::{DeclaredCommand, FurtherArguments, quoted};

@@ -101,7 +101,7 @@ impl Serving {
                 self.commands = commands;
                 done(Ok(()))
             }
-            StewardRequest::Connect { index } => self.connect(index),
+            StewardRequest::Connect { index, further } => self.connect(index, &further),
             StewardRequest::End { pid } => {
                 self.signal(pid, Signal::TERM);
                 done(Ok(()))
@@ -145,12 +145,17 @@ impl Serving {
     }
 
     /// Starts a command that was declared.
-    fn connect(&mut self, index: usize) -> io::Result<(StewardReply, Vec<OwnedFd>)> {
-        let DeclaredCommand { words, as_user } = self.commands.get(index).ok_or_else(sealed)?;
+    fn connect(
+        &mut self,
+        index: usize,
+        further: &[OsString],
+    ) -> io::Result<(StewardReply, Vec<OwnedFd>)> {
+        let declared = self.commands.get(index).ok_or_else(sealed)?;
+        let words = declared.with(further).ok_or_else(sealed)?;
         let (program, args) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
         command.args(args);
-        if let Some(user) = user::invoking().filter(|_| *as_user) {
+        if let Some(user) = user::invoking().filter(|_| declared.as_user) {
             command.uid(user.uid).gid(user.gid).envs(user.home().map(|home| ("HOME", home)));
         }
         let program = Path::new(program);

@@ -35,8 +35,8 @@ pub enum StewardRequest {
     Reap { pid: u32 },
     /// Remember these commands, which [`StewardRequest::Connect`] starts by their place.
     Declare { commands: Vec<DeclaredCommand> },
-    /// Start a command. The reply carries its stdin, stdout, stderr and a pidfd.
-    Connect { index: usize },
+    /// Start a command, with further arguments if it takes some. The reply carries its stdin, stdout, stderr and a pidfd.
+    Connect { index: usize, further: Vec<OsString> },
     /// Allow a name in a folder to be written. The request carries the folder.
     Allow { path: OsString, name: OsString, existing: Existing, numbered: bool },
     /// Refuse `Allow`, `Declare` and `Prepare` from now on.
@@ -58,6 +58,45 @@ pub struct DeclaredCommand {
     pub words: Vec<OsString>,
     /// The command runs as the user who called sudo, if somebody did.
     pub as_user: bool,
+    /// Arguments that it gets each time that it is started.
+    pub further: FurtherArguments,
+}
+
+/// Place of the arguments that a command gets when it is started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FurtherArguments {
+    /// The command takes none.
+    #[default]
+    None,
+    /// After the others.
+    Appended,
+    /// In the last argument, which is a line for a shell.
+    InShellLine,
+}
+
+impl DeclaredCommand {
+    /// Program and arguments, with further ones; `None` if there are some and the command takes none.
+    pub fn with(&self, further: &[OsString]) -> Option<Vec<OsString>> {
+        let mut words = self.words.clone();
+        match self.further {
+            FurtherArguments::None if further.is_empty() => {}
+            FurtherArguments::None => return None,
+            FurtherArguments::Appended => words.extend_from_slice(further),
+            FurtherArguments::InShellLine => {
+                let line = words.last_mut()?;
+                for word in further {
+                    line.push(" ");
+                    line.push(quoted(&word.to_string_lossy()));
+                }
+            }
+        }
+        Some(words)
+    }
+}
+
+/// A word as a shell reads it again (POSIX.1-2024, 2.2.2 single quotes).
+pub fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// The steward's reply to a request.
@@ -135,4 +174,27 @@ pub fn receive<T: DeserializeOwned>(
         return Ok(None);
     }
     Ok(Some((serde_json::from_slice(&text[..length])?, files)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_gets_the_arguments_that_it_takes() {
+        let words = ["ssh", "robot", "exec sh"].map(OsString::from).to_vec();
+        let of = |further| DeclaredCommand { words: words.clone(), as_user: true, further };
+        let with = |further, given: &[&str]| {
+            let given: Vec<OsString> = given.iter().map(OsString::from).collect();
+            let words = of(further).with(&given)?.into_iter();
+            Some(words.map(|word| word.into_string().unwrap()).collect::<Vec<_>>().join("|"))
+        };
+        let sub = ["sub", "it's; $x"];
+        assert_eq!(with(FurtherArguments::None, &[]).unwrap(), "ssh|robot|exec sh");
+        assert_eq!(with(FurtherArguments::None, &sub), None);
+        let appended = with(FurtherArguments::Appended, &sub).unwrap();
+        assert_eq!(appended, "ssh|robot|exec sh|sub|it's; $x");
+        let line = with(FurtherArguments::InShellLine, &sub).unwrap();
+        assert_eq!(line, r"ssh|robot|exec sh 'sub' 'it'\''s; $x'");
+    }
 }

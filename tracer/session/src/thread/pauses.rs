@@ -11,6 +11,7 @@ use std::time::Duration;
 use wirelap_capture::CaptureError;
 use wirelap_correlate::DeliverySink;
 use wirelap_events::Nanos;
+use wirelap_hosts::HostSampling;
 
 impl<S: DeliverySink> SessionThread<S> {
     /// Opens and ends windows and phases whose time has come.
@@ -102,6 +103,16 @@ impl<S: DeliverySink> SessionThread<S> {
 
     pub(super) fn begin(&mut self, traced: TracedTime) {
         self.usage.own = Meter::start(std::process::id());
+        if let Some(hosts) = self.capture.hosts_mut() {
+            match traced {
+                TracedTime::Fixed(Sampling::Windows { open, every }) => {
+                    hosts.sample(HostSampling::Windows { open, every });
+                }
+                TracedTime::HostBandwidth(bits) => hosts.sample(HostSampling::Bandwidth(bits)),
+                TracedTime::Fixed(Sampling::Off) | TracedTime::Within(_) => {}
+            }
+            return;
+        }
         match traced {
             TracedTime::Fixed(Sampling::Windows { open, every }) => {
                 let now = machine::now();
@@ -112,8 +123,10 @@ impl<S: DeliverySink> SessionThread<S> {
                 let (count, cpu) = (self.budget.run_time.take(), self.cpu_times());
                 self.budget.keeper = Some(BudgetKeeper::new(budget, count, machine::now(), cpu));
             }
-            // Packets alone are not sampled.
-            TracedTime::Fixed(Sampling::Off) | TracedTime::Within(_) => {}
+            // Packets alone are not sampled, and no connection carries them.
+            TracedTime::Fixed(Sampling::Off)
+            | TracedTime::Within(_)
+            | TracedTime::HostBandwidth(_) => {}
         }
     }
 }

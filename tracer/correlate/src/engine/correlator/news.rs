@@ -51,6 +51,11 @@ impl Correlator {
         self.deliveries.set_host_bounds(bounds);
     }
 
+    /// The names of several hosts, by their numbers.
+    pub fn name_hosts(&mut self, names: impl Iterator<Item = (u8, String)>) {
+        self.host.set_names(names);
+    }
+
     /// The names that network namespaces have now.
     pub fn name_namespaces(&mut self, names: impl Iterator<Item = (NetNs, String)>) {
         self.host.places_mut().name_namespaces(names);

@@ -1,8 +1,9 @@
 //! Figures that messages add to the rows that the user asked for.
 
 use super::Context;
-use wirelap_events::{Delivery, FlowId, GroupId, Nanos, Pid, TopicId};
-use wirelap_figures::{Dimension, Introduction, MessageEnd, Owner, ReaderGroup};
+use std::net::SocketAddr;
+use wirelap_events::{Delivery, FlowId, GroupId, Leg, LegHosts, Nanos, Pid, Stage, TopicId};
+use wirelap_figures::{Dimension, Introduction, LinkEnd, MessageEnd, Owner, ReaderGroup};
 use wirelap_flow::Direction;
 
 impl Context<'_> {
@@ -44,6 +45,10 @@ impl Context<'_> {
         is_sent: bool,
     ) {
         let Some(breakdown) = &mut self.accounts.breakdown else { return };
+        // The legs of a message are counted when it has passed them.
+        if breakdown.by.contains(&Dimension::Link) {
+            return;
+        }
         let Some(flow) = self.conversations.flows().flow(direction) else { return };
         let end = MessageEnd {
             flow: direction.id(),
@@ -51,6 +56,7 @@ impl Context<'_> {
             pid: self.conversations.sockets().pid(flow.sender),
             client: self.accounts.clients.of(direction.id()),
             group: ReaderGroup::None,
+            link: None,
         };
         let group = self.accounts.rows.root(group);
         if is_sent {
@@ -81,8 +87,35 @@ impl Context<'_> {
         } else {
             group
         };
-        let end = MessageEnd { flow, addresses, pid, client: clients.of(flow), group };
+        let end = MessageEnd { flow, addresses, pid, client: clients.of(flow), group, link: None };
         let of = (delivery.group, delivery.topic);
+        if breakdown.by.contains(&Dimension::Link) {
+            for leg in &delivery.legs {
+                let end = MessageEnd { link: Some(link(leg)), ..end };
+                let error = leg.circumstances.path.hosts.error;
+                breakdown.passed(of, &end, delivery.payload_len, took(leg), error);
+            }
+            return;
+        }
         breakdown.delivered(of, &end, delivery.payload_len, one_way, delivery.clock_error);
     }
+}
+
+/// The hosts that a leg joins.
+fn link(leg: &Leg) -> [LinkEnd; 2] {
+    let LegHosts { from, to, .. } = leg.circumstances.path.hosts;
+    let end = |number: u8, address: SocketAddr| match number {
+        0 => LinkEnd::Address(address.ip()),
+        number => LinkEnd::Host(number),
+    };
+    [end(from, leg.flow.src), end(to, leg.flow.dst)]
+}
+
+/// The time of a leg from its first stage until it was read; `None` if one of its ends was not seen, or if nothing is known of the clocks.
+fn took(leg: &Leg) -> Option<Nanos> {
+    let (first, from) = leg.times.seen().next()?;
+    let read = leg.times.get(Stage::Read)?;
+    let error = leg.circumstances.path.hosts.error;
+    let is_known = first < Stage::Rx && error != LegHosts::UNKNOWN;
+    is_known.then_some(read - from)
 }

@@ -6,8 +6,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use wirelap_events::{GroupId, Nanos, Pid, TopicId};
 use wirelap_figures::{
-    Breakdown, BreakdownRow, BreakdownTable, Dimension, DimensionNumbers, MutedExtent, NONE,
-    RowFigure, RowFigures, UNKNOWN, has_text,
+    Breakdown, BreakdownRow, BreakdownTable, Dimension, DimensionNumbers, LinkEnd, MutedExtent,
+    NONE, RowFigure, RowFigures, UNKNOWN, has_text,
 };
 
 /// Rows in a snapshot before the end: more are not looked at while time passes.
@@ -91,6 +91,11 @@ impl Picture<'_> {
                 let index = usize::try_from(number).unwrap_or(usize::MAX);
                 table.hosts.get(index).map(ToString::to_string)
             }
+            Dimension::Link => {
+                let index = usize::try_from(number).unwrap_or(usize::MAX);
+                let [from, to] = table.links.get(index)?;
+                Some(format!("{} \u{2192} {}", self.link_end(*from), self.link_end(*to)))
+            }
             Dimension::Protocol => {
                 Some(self.accounts.rows.get(GroupId(id))?.name.middleware.clone())
             }
@@ -99,6 +104,14 @@ impl Picture<'_> {
                 let group = groups.iter().find(|one| one.id == group)?;
                 group.broker.clone().or_else(|| Some(group.endpoint?.to_string()))
             }
+        }
+    }
+
+    /// The name of a host at an end of a link.
+    fn link_end(&self, end: LinkEnd) -> String {
+        match end {
+            LinkEnd::Host(number) => self.seen.host.name_of(number),
+            LinkEnd::Address(address) => address.to_string(),
         }
     }
 

@@ -326,7 +326,19 @@ impl LiveClocks {
         })
     }
 
-    /// Knowledge about a host's clock, as of the last refresh. A step is told until the clock is known again.
+    /// A time of the reference clock by a host's; `None` while nothing is known of it.
+    pub fn from_reference(&self, host: usize, at: Nanos) -> Option<Nanos> {
+        let mut there = at;
+        // A clock that gains some parts per million is found in two steps.
+        for _ in 0..3 {
+            let back = self.to_reference(host, there)?;
+            there = if back > at { there - (back - at) } else { there + (at - back) };
+        }
+        Some(there)
+    }
+
+    /// Knowledge about a host's clock, as of the last refresh. A step is told until the clock is known again, at one refresh at
+    /// least.
     pub fn state(&self, host: usize) -> HostClockState {
         if host == 0 {
             return HostClockState::Known {
