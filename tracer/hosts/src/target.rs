@@ -136,10 +136,11 @@ impl HostTarget {
         }
     }
 
-    /// The command that runs the workloads' program there, which gets its arguments each time; `None` for this host, whose steward runs it.
+    /// The command that runs the workloads' program there, which gets its arguments each time; `None` for this host, whose steward runs it,
+    /// and for a fleet, which only observes.
     pub fn workload_command(&self, program: &str) -> Option<DeclaredCommand> {
         match self {
-            HostTarget::Here => None,
+            HostTarget::Here | HostTarget::Fleet { .. } => None,
             HostTarget::Via { command, .. } => {
                 let words = command.iter().map(OsString::from).chain([program.into()]).collect();
                 let further = FurtherArguments::Appended;
