@@ -110,6 +110,7 @@ pub struct Heads {
     cpu: NumberModel,
     is_successor: [BitModel; KINDS],
     kind: [[BitModel; KINDS]; KINDS],
+    /// For each kind that has come.
     subject: Vec<Vec<BitModel>>,
     time: Vec<NumberModel>,
 }
@@ -125,7 +126,7 @@ impl Default for Heads {
             cpu: NumberModel::default(),
             is_successor: [bit; KINDS],
             kind: [[bit; KINDS]; KINDS],
-            subject: vec![vec![bit; 1 << SUBJECT_BITS]; KINDS],
+            subject: vec![Vec::new(); KINDS],
             time: vec![NumberModel::default(); 2 * KINDS],
         }
     }
@@ -142,7 +143,9 @@ impl Heads {
         let is_successor = coder.bit(&mut self.is_successor[before], given == *successor);
         if !is_successor {
             let kind = tree(coder, &mut self.kind[before], 5, head.kind.into());
-            let subject = tree(coder, &mut self.subject[kind], SUBJECT_BITS, head.subject);
+            let subjects = &mut self.subject[kind];
+            subjects.resize(1 << SUBJECT_BITS, BitModel::default());
+            let subject = tree(coder, subjects, SUBJECT_BITS, head.subject);
             *successor = (
                 u8::try_from(kind).unwrap_or_default(),
                 u16::try_from(subject).unwrap_or_default(),

@@ -17,7 +17,8 @@
 //! | file | what |
 //! |---|---|
 //! | `bytes` | bytes that are read from the front, numbers of variable length |
-//! | `layout` | writers and readers of such values, one behind the other or otherwise |
+//! | `layout` | writers and readers of such values |
+//! | `plain` | values one behind the other |
 //! | `value` | [`WireValue`]: a value ↔ its bytes; numbers, options, names, addresses; the lists of fields and variants |
 //! | `events` | the structs and enums of events |
 //! | `sched` | waits of threads and CPU quotas |
@@ -25,6 +26,7 @@
 mod bytes;
 mod events;
 mod layout;
+mod plain;
 mod sched;
 mod value;
 
