@@ -146,7 +146,8 @@ fn the_log_is_bounded() {
 
 #[test]
 fn each_step_of_a_hosts_clock_is_one_entry_with_its_size() {
-    let step = |ms, by| ClockStep { at: Nanos::from_millis(ms), by: [by - 100_000, by + 100_000] };
+    let step =
+        |ms, by: i64| ClockStep { at: Nanos::from_millis(ms), by: [by - 100_000, by + 100_000] };
     let host = |ms, steps: &[ClockStep], step_count| {
         let steps = steps.to_vec();
         let host = HostState { name: "robot".into(), steps, step_count, ..HostState::default() };

@@ -463,12 +463,7 @@ impl LiveClocks {
     /// True if packets between a host and one that is not of this pair, both ways, agree with those before the step.
     fn is_steady(&self, hosts: [usize; 2], host: usize, step: &FirstAgainst) -> bool {
         let at = step.times[usize::from(host == hosts[1])];
-        let others = (0..self.choices.len()).filter(|other| !hosts.contains(other));
-        let mut pairs = others.filter_map(|other| {
-            let pair = self.pairs.get([host.min(other), host.max(other)])?;
-            Some((usize::from(host > other), pair))
-        });
-        pairs.any(|(side, pair)| {
+        self.pairs_of(host).any(|(side, pair)| {
             let is_after =
                 |agreed: &pair::Agreed| agreed.serial > step.serial && agreed.times[side] > at;
             pair.against.is_empty()
