@@ -254,12 +254,12 @@ impl MergedHosts {
                     }
                 });
             }
-            News::Answer { number, there, back } => {
+            News::Answer { number, there, back, sent } => {
                 if let Some(at) = self.pings.iter().position(|ping| ping.number == number)
                     && let Some(ping) = self.pings.remove(at)
                     && ping.host == index
                 {
-                    self.clocks.ping(clock, ping.sent, there, back);
+                    self.clocks.ping(clock, sent.unwrap_or(ping.sent), there, back);
                     if host.state.clock == HostClock::Unknown {
                         self.estimated = Nanos(0);
                     }

@@ -254,7 +254,7 @@ impl Worker {
                 }
                 Ok(Frame::Records(block)) => News::Records(Box::new(block), reader.bytes_read()),
                 Ok(Frame::Answer(number, there)) => {
-                    News::Answer { number, there, back: (self.now)() }
+                    News::Answer { number, there, back: (self.now)(), sent: None }
                 }
                 Ok(Frame::State(state)) => News::State(state),
                 Ok(Frame::Lost(count)) => News::Lost(count),
@@ -291,7 +291,7 @@ impl Worker {
         let mut ran = false;
         loop {
             let news = match reader.next_frame() {
-                Ok(frame) => fleet.news(frame, self.now),
+                Ok(frame) => fleet.news(frame),
                 Err(error) => return (error, ran),
             };
             ran = true;

@@ -12,8 +12,8 @@ pub enum News {
     Hello(Hello),
     /// Observations of the agent. So many bytes of the stream were read up to here.
     Records(Box<RecordBlock>, u64),
-    /// Answer to a ping: the ping's number, the agent's clock, and the time here.
-    Answer { number: u64, there: Nanos, back: Nanos },
+    /// Answer to a ping: the ping's number, the agent's clock, and the time here. Whoever passes it on may know better when it was sent.
+    Answer { number: u64, there: Nanos, back: Nanos, sent: Option<Nanos> },
     /// The agent's account of itself.
     State(AgentState),
     /// The agent has ended. `is_final`: it is not started again.
