@@ -101,7 +101,8 @@ enum Incoming {
 fn collect(
     uplink: &Uplink,
     (from, fleet): (&str, &str),
-    out: FleetWriter<BufWriter<File>>) -> Result<(), String> {
+    out: FleetWriter<BufWriter<File>>,
+) -> Result<(), String> {
     let inbox = Arc::new(Inbox::new());
     let asking = Asking {
         session: uplink.session.clone(),

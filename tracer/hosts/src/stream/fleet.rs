@@ -5,13 +5,16 @@ use super::frame::{Frame, Unpacker};
 use super::raw::{self, RawFrame, read_raw};
 use std::io::{self, BufRead, Read, Write};
 use std::net::SocketAddr;
-use wirelap_events::Nanos;
+use wirelap_events::{Nanos, human};
 
 /// The line that the stream begins with.
 const FIRST_LINE: &[u8] = b"wirelap fleet 2\n";
 
 /// Beginning of the first line of any version.
 const ANY_VERSION: &[u8] = b"wirelap fleet ";
+
+/// The most characters of a sentence.
+const MAX_SENTENCE: usize = 400;
 
 /// The longest first line.
 const MAX_LINE: u64 = 1_024;
@@ -171,8 +174,8 @@ impl<R: BufRead> FleetReader<R> {
             let bytes = self.bytes.as_slice();
             let frame = match kind {
                 kind::JOINED => FleetFrame::Joined(shown(bytes)),
-                kind::LEFT => FleetFrame::Left(shown(bytes)),
-                kind::TROUBLE => FleetFrame::Trouble(shown(bytes)),
+                kind::LEFT => FleetFrame::Left(sentence(bytes)),
+                kind::TROUBLE => FleetFrame::Trouble(sentence(bytes)),
                 kind::CARRIER => {
                     let (one, other) =
                         carrier(bytes).ok_or(StreamError::Malformed("a connection"))?;
@@ -190,6 +193,12 @@ impl<R: BufRead> FleetReader<R> {
             return Ok((u16::from_le_bytes(host), frame, bytes.len() as u64));
         }
     }
+}
+
+/// A sentence for the user.
+fn sentence(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    human::clean(&text.chars().take(MAX_SENTENCE).collect::<String>())
 }
 
 fn answer(bytes: &[u8]) -> Option<PingAnswer> {
