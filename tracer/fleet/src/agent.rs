@@ -2,10 +2,10 @@
 
 use crate::audience::Audience;
 use crate::envelope::Envelope;
-use crate::keys::{self, Told, told};
+use crate::keys::{self, Keys, Told, told};
 use crate::local::{LocalAgent, LocalNews};
 use crate::sender::{Sender, SharedOutbox};
-use crate::uplink::{self, FleetArgs, Uplink};
+use crate::uplink::{self, FleetArgs, Uplink, Urgency};
 use clap::Args;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -13,12 +13,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use wirelap_hosts::stream::{Question, RawFrame, STREAM_VERSION, answer_bytes};
 use wirelap_process::steward::{DeclaredCommand, Steward, StewardRole};
 use wirelap_process::{Failure, Signals, catch_signals, output, rights};
+use zenoh::Session;
 
 /// Line by which a collector asks for the introduction of the agent.
 pub const JOIN: &str = "join";
@@ -153,7 +155,8 @@ impl Waiting<'_> {
         let config = config.map_err(Failure::Usage)?;
         let uplink = Uplink::open(config, &self.args.to, fleet).map_err(Failure::Machine)?;
         let (news, happenings) = sync_channel(MAX_NEWS);
-        self.listen(&uplink, &news).map_err(Failure::Machine)?;
+        let run = Arc::<AtomicU64>::default();
+        self.listen(&uplink, &news, &run).map_err(Failure::Machine)?;
         output::say(&format!(
             "wirelap-fleet: {} waits in fleet {fleet} at {}\n",
             self.host, self.args.to
@@ -167,6 +170,7 @@ impl Waiting<'_> {
             audience: Audience::default(),
             carriers: crate::connections::own().into_iter().collect(),
             agent: None,
+            run,
             wait: FIRST_WAIT,
             not_before: None,
         };
@@ -179,7 +183,12 @@ impl Waiting<'_> {
         why.map_or(Ok(()), |why| Err(Failure::Machine(why)))
     }
 
-    fn listen(&self, uplink: &Uplink, news: &SyncSender<Happening>) -> Result<(), String> {
+    fn listen(
+        &self,
+        uplink: &Uplink,
+        news: &SyncSender<Happening>,
+        run: &Arc<AtomicU64>,
+    ) -> Result<(), String> {
         let keys = uplink.keys.clone();
         // Two hosts of one name would be taken for one.
         let others = uplink.session.liveliness().get(keys.alive(&self.host));
@@ -191,9 +200,18 @@ impl Waiting<'_> {
             ));
         }
         let tell = news.clone();
+        let pings = Pings {
+            run: Arc::clone(run),
+            session: uplink.session.clone(),
+            keys: keys.clone(),
+            host: self.host.clone(),
+        };
         uplink.listen(&keys.asked(&self.host, "*"), move |key, line| {
             if let Some(Told::Asked { collector }) = told(key) {
                 let line = String::from_utf8_lossy(line).into_owned();
+                if let Ok(Question::Ping(number)) = line.parse() {
+                    return pings.answer(collector, number);
+                }
                 let _ = tell.send(Happening::Asked(collector.to_owned(), line));
             }
         })?;
@@ -216,6 +234,27 @@ impl Waiting<'_> {
     }
 }
 
+/// Answers pings where they come, so that nothing else delays them.
+struct Pings {
+    run: Arc<AtomicU64>,
+    session: Session,
+    keys: Keys,
+    host: String,
+}
+
+impl Pings {
+    fn answer(&self, collector: &str, number: u64) {
+        let run = self.run.load(Ordering::Relaxed);
+        // Whoever collects does not ask for the oscillator.
+        let answer = answer_bytes(number, uplink::now(), 0);
+        let envelope = Envelope { run, before: 0, frame: RawFrame::answer_of(&answer) };
+        if run != 0 {
+            let key = self.keys.reply(&self.host, collector);
+            uplink::send(&self.session, &key, envelope.bytes(), Urgency::Now);
+        }
+    }
+}
+
 /// A run of the local agent.
 struct Run {
     number: u64,
@@ -235,6 +274,8 @@ struct Serving<'a> {
     audience: Audience,
     carriers: BTreeSet<(SocketAddr, SocketAddr)>,
     agent: Option<Run>,
+    /// Number of the run that has introduced itself; 0 if none has.
+    run: Arc<AtomicU64>,
     /// Time after which an agent that ends by itself is started again.
     wait: Duration,
     not_before: Option<Instant>,
@@ -336,16 +377,9 @@ impl Serving<'_> {
             }
         };
         let Some(frame) = RawFrame::of_tagged(&bytes) else { return };
-        if let Some((number, at, ahead)) = frame.answer() {
-            let Some((collector, own)) = self.audience.answered(number) else { return };
-            let answer = answer_bytes(own, at, ahead);
-            let envelope =
-                Envelope { run: run.number, before: 0, frame: RawFrame::answer_of(&answer) };
-            self.uplink.reply(&self.waiting.host, &collector, envelope);
-            return;
-        }
         if frame.is_hello() {
             run.hello = Some(bytes.clone());
+            self.run.store(run.number, Ordering::Relaxed);
             self.wait = FIRST_WAIT;
         }
         self.publish(&bytes);

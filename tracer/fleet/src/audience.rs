@@ -1,30 +1,16 @@
 //! The collectors that watch a host, for whom one agent works as if each had its own.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use wirelap_hosts::stream::Question;
 
 /// The most collectors of a host.
 const MAX_COLLECTORS: usize = 32;
-
-/// The most pings whose answers are waited for.
-const MAX_PINGS: usize = 1_024;
-
-/// A ping that is on its way.
-#[derive(Debug)]
-struct Ping {
-    number: u64,
-    collector: String,
-    /// The number that the collector has given it.
-    own: u64,
-}
 
 /// The collectors that watch.
 #[derive(Debug, Default)]
 pub struct Audience {
     /// Each, and whether the agent may rest for it, because another agent of the kernel observes.
     collectors: BTreeMap<String, bool>,
-    pings: VecDeque<Ping>,
-    pings_sent: u64,
 }
 
 impl Audience {
@@ -50,7 +36,6 @@ impl Audience {
 
     /// A collector watches no more. Returns what the agent is to be told of that.
     pub fn leave(&mut self, collector: &str) -> Option<Question> {
-        self.pings.retain(|ping| ping.collector != collector);
         self.change(|collectors| {
             collectors.remove(collector);
         })
@@ -62,30 +47,13 @@ impl Audience {
             return None;
         }
         match question {
-            Question::Ping(own) => {
-                if self.pings.len() >= MAX_PINGS {
-                    self.pings.pop_front();
-                }
-                self.pings_sent = self.pings_sent.wrapping_add(1);
-                let (number, collector) = (self.pings_sent, collector.to_owned());
-                self.pings.push_back(Ping { number, collector, own });
-                Some(Question::Ping(number))
-            }
             Question::Rest(rests) => self.change(|collectors| {
                 collectors.insert(collector.to_owned(), rests);
             }),
-            // Which connections carry is known here.
-            Question::Carrier(..) => None,
-            // Several may watch, each at its own times.
-            Question::Window { .. } => None,
+            // Which connections carry is known here, and pings are answered here. Several may watch, each at its own times.
+            Question::Carrier(..) | Question::Ping(_) | Question::Window { .. } => None,
             Question::Place(_) | Question::States(_) | Question::Again => Some(question),
         }
-    }
-
-    /// The collector whose ping the agent has answered, and the number that it has given it.
-    pub fn answered(&mut self, number: u64) -> Option<(String, u64)> {
-        let at = self.pings.iter().position(|ping| ping.number == number)?;
-        self.pings.remove(at).map(|ping| (ping.collector, ping.own))
     }
 
     /// True if every collector has another agent that observes the same.
@@ -107,19 +75,16 @@ mod tests {
     use wirelap_events::Pid;
 
     #[test]
-    fn each_collector_gets_the_answers_to_its_own_pings() {
+    fn only_those_who_watch_are_heard() {
         let mut audience = Audience::default();
-        assert_eq!(audience.ask("a", Question::Ping(1)), None, "it does not watch");
-        audience.join("a");
-        audience.join("b");
-        assert_eq!(audience.ask("a", Question::Ping(1)), Some(Question::Ping(1)));
-        assert_eq!(audience.ask("b", Question::Ping(1)), Some(Question::Ping(2)));
-        assert_eq!(audience.answered(2), Some(("b".into(), 1)));
-        assert_eq!(audience.answered(2), None);
-        audience.leave("a");
-        assert_eq!(audience.answered(1), None);
         let place = Question::Place(Pid(1));
-        assert_eq!(audience.ask("b", place), Some(place));
+        assert_eq!(audience.ask("a", place), None);
+        audience.join("a");
+        assert_eq!(audience.ask("a", place), Some(place));
+        let port = ([10, 0, 0, 1], 1883).into();
+        assert_eq!(audience.ask("a", Question::Carrier(port, port)), None, "it would hide that");
+        audience.leave("a");
+        assert_eq!(audience.ask("a", place), None);
     }
 
     #[test]

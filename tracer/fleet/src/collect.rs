@@ -8,14 +8,15 @@ use crate::keys::{self, Keys, Told, told};
 use crate::reception::Reception;
 use crate::uplink::{self, FleetArgs, Uplink, Urgency};
 use clap::Args;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{self, BufRead, BufWriter};
 use std::net::SocketAddr;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use wirelap_hosts::stream::{FleetWriter, STREAM_VERSION};
+use wirelap_events::Nanos;
+use wirelap_hosts::stream::{FleetWriter, PingAnswer, Question, STREAM_VERSION};
 use wirelap_process::{Failure, output, rights};
 use zenoh::Session;
 
@@ -33,6 +34,9 @@ const ARRIVAL_LIMIT: Duration = Duration::from_secs(2);
 
 /// The most hosts.
 const MAX_HOSTS: usize = 4_096;
+
+/// The most pings whose answers are waited for.
+const MAX_PINGS: usize = 1_024;
 
 /// Exit status when there is no connection, as ssh has it: that may go by itself.
 const NOT_CONNECTED: u8 = 255;
@@ -85,7 +89,7 @@ enum Incoming {
     /// A connection carries what agents send.
     Carrier(SocketAddr, SocketAddr),
     /// A host has sent something.
-    Observed { host: String, bytes: Vec<u8> },
+    Observed { host: String, bytes: Vec<u8>, at: Nanos },
     /// Nobody wants it any more.
     Over,
 }
@@ -94,12 +98,17 @@ enum Incoming {
 ///
 /// # Errors
 /// The router is gone, or refuses something.
-fn collect(uplink: &Uplink, fleet: &str, out: FleetWriter<BufWriter<File>>) -> Result<(), String> {
+fn collect(
+    uplink: &Uplink,
+    (from, fleet): (&str, &str),
+    out: FleetWriter<BufWriter<File>>,
+) -> Result<(), String> {
     let inbox = Arc::new(Inbox::new());
     let asking = Asking {
         session: uplink.session.clone(),
         keys: uplink.keys.clone(),
         own: uplink.id.clone(),
+        pings: Arc::default(),
     };
     let (reading, over) = (asking.clone(), Arc::clone(&inbox));
     let _ = rights::spawn("questions", move || {
@@ -118,7 +127,7 @@ fn collect(uplink: &Uplink, fleet: &str, out: FleetWriter<BufWriter<File>>) -> R
                 hosts.know(&host, &version, is_there);
             }
             Some(Incoming::Carrier(one, other)) => hosts.write(|out| out.carrier(one, other)),
-            Some(Incoming::Observed { host, bytes }) => hosts.take(&host, &bytes),
+            Some(Incoming::Observed { host, bytes, at }) => hosts.take(&host, &bytes, at),
             Some(Incoming::Over) => break Ok(()),
             None => {}
         }
@@ -152,9 +161,10 @@ fn listen(uplink: &Uplink, inbox: &Arc<Inbox<Incoming>>) -> Result<(), String> {
     for key in [keys.stream("*"), keys.reply("*", &uplink.id)] {
         let inbox = Arc::clone(inbox);
         uplink.listen(&key, move |key, bytes| {
+            let at = uplink::now();
             if let Some(Told::Observed { host }) = told(key) {
                 let (host, bytes) = (host.to_owned(), bytes.to_vec());
-                inbox.push(bytes.len(), Incoming::Observed { host, bytes });
+                inbox.push(bytes.len(), Incoming::Observed { host, bytes, at });
             }
         })?;
     }
@@ -186,11 +196,28 @@ struct Asking {
     session: Session,
     keys: Keys,
     own: String,
+    /// Pings that are on their way: host, number, and when they were sent.
+    pings: Arc<Mutex<VecDeque<(String, u64, Nanos)>>>,
 }
 
 impl Asking {
     fn ask(&self, host: &str, line: &str) {
+        if let Ok(Question::Ping(number)) = line.parse() {
+            let mut pings = self.pings.lock().unwrap_or_else(PoisonError::into_inner);
+            if pings.len() >= MAX_PINGS {
+                pings.pop_front();
+            }
+            pings.push_back((host.to_owned(), number, uplink::now()));
+        }
         uplink::send(&self.session, &self.keys.asked(host, &self.own), line, Urgency::Now);
+    }
+
+    /// The time at which a ping was sent that is answered now.
+    fn sent(&self, host: &str, number: u64) -> Option<Nanos> {
+        let mut pings = self.pings.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |ping: &(String, u64, Nanos)| ping.0 == host && ping.1 == number;
+        let at = pings.iter().position(is_it)?;
+        pings.remove(at).map(|(_, _, sent)| sent)
     }
 
     /// Passes questions on: the name of a host, a blank, and a line for its agent.
@@ -270,11 +297,18 @@ impl Hosts {
     }
 
     /// Something of a host has come.
-    fn take(&mut self, name: &str, bytes: &[u8]) {
+    fn take(&mut self, name: &str, bytes: &[u8], at: Nanos) {
         let Some(host) = self.hosts.get_mut(name).filter(|host| host.is_there) else { return };
         let Some(envelope) = Envelope::read(bytes) else { return };
         let Some(lost) = host.reception.take(&envelope) else { return };
         let number = host.number;
+        if let Some((ping, there, _)) = envelope.frame.answer() {
+            if let Some(sent) = self.asking.sent(name, ping) {
+                let answer = PingAnswer { number: ping, there, sent, back: at };
+                self.write(|out| out.answered(number, answer));
+            }
+            return;
+        }
         let now = Instant::now();
         let asked_at = host.told_again;
         let is_due = asked_at.is_none_or(|at| now.duration_since(at) >= AGAIN_INTERVAL);

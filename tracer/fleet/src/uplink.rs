@@ -8,6 +8,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use wirelap_events::Nanos;
 use zenoh::bytes::ZBytes;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::qos::{CongestionControl, Priority};
@@ -163,6 +164,13 @@ impl Uplink {
     pub fn reply(&self, host: &str, collector: &str, envelope: Envelope<'_>) {
         send(&self.session, &self.keys.reply(host, collector), envelope.bytes(), Urgency::Now);
     }
+}
+
+/// The monotonic clock of this host, which is that of its events.
+pub fn now() -> Nanos {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let part = |value: i64| u64::try_from(value).unwrap_or_default();
+    Nanos(part(now.tv_sec).saturating_mul(1_000_000_000).saturating_add(part(now.tv_nsec)))
 }
 
 /// Sends bytes, or drops them if a router takes none for a while.

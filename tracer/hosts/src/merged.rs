@@ -262,13 +262,15 @@ impl MergedHosts {
                     }
                 });
             }
-            News::Answer { number, there, ahead, back } => {
+            News::Answer { number, there, ahead, back, sent } => {
                 if let Some(at) = self.pings.iter().position(|ping| ping.number == number)
                     && let Some(ping) = self.pings.remove(at)
                     && ping.host == index
                 {
-                    self.clocks.ping(clock, ping.sent, there, back);
-                    self.clocks.oscillator(clock, there, ahead);
+                    self.clocks.ping(clock, sent.unwrap_or(ping.sent), there, back);
+                    if let Some(ahead) = ahead {
+                        self.clocks.oscillator(clock, there, ahead);
+                    }
                     if host.state.clock == HostClock::Unknown {
                         self.estimated = Nanos(0);
                     }

@@ -7,8 +7,7 @@ use wirelap_events::{ClockStep, HostClock, HostState, HostStatus};
 /// A host that was observed by an agent, beside others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ObservedHost {
-    /// The host's number: 1 for that of the report, whose clock all times are of. Processes have it in `host`. 0 is a fleet as a whole, which is here if something is
-    /// wrong with it.
+    /// The host's number: 1 for that of the report, whose clock all times are of. Processes have it in `host`. 0 is a fleet as a whole, if something is wrong with it.
     pub host: u8,
     /// The name that it was reached by; `here` for that of the report.
     pub name: String,

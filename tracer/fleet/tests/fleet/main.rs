@@ -27,13 +27,19 @@ fn an_agent_runs_while_somebody_watches_and_a_second_collector_gets_the_same_one
     first.ask("robot ping 7");
     second.ask("robot ping 7");
     for collector in [&first, &second] {
-        collector
-            .gets("an answer", |frame| matches!(frame, FleetFrame::Agent(Frame::Answer(7, _))));
+        collector.gets("an answer", |frame| {
+            let FleetFrame::Answered(answer) = frame else { return false };
+            assert!(answer.sent < answer.there && answer.there < answer.back, "{answer:?}");
+            answer.number == 7
+        });
     }
     assert_eq!(bench.started(), 1);
     first.end();
     second.ask("robot ping 8");
-    second.gets("an answer", |frame| matches!(frame, FleetFrame::Agent(Frame::Answer(8, _))));
+    second.gets(
+        "an answer",
+        |frame| matches!(frame, FleetFrame::Answered(answer) if answer.number == 8),
+    );
     second.kill();
     poll("the end of the agent", || (bench.ended() == 1).then_some(()));
     assert_eq!(bench.started(), 1);

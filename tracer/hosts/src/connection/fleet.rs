@@ -1,8 +1,7 @@
 //! The hosts of a fleet, whose streams come in one.
 
 use super::news::News;
-use crate::stream::{FleetFrame, Frame};
-use wirelap_events::Nanos;
+use crate::stream::{FleetFrame, Frame, PingAnswer};
 
 /// The most hosts whose names are remembered.
 const MAX_NAMES: usize = 1_024;
@@ -35,7 +34,6 @@ impl FleetHosts {
     pub fn news(
         &mut self,
         (number, frame, bytes): (u16, FleetFrame, u64),
-        now: fn() -> Nanos,
     ) -> Option<(usize, News)> {
         let number = usize::from(number);
         match frame {
@@ -46,7 +44,7 @@ impl FleetHosts {
             FleetFrame::Carrier(one, other) => {
                 return Some((self.first, News::Carrier(one, other)));
             }
-            FleetFrame::Left(_) | FleetFrame::Agent(_) => {}
+            FleetFrame::Left(_) | FleetFrame::Agent(_) | FleetFrame::Answered(_) => {}
         }
         let at = self.numbers.get(number).copied().flatten()?;
         let host = self.hosts.get_mut(at)?;
@@ -54,8 +52,8 @@ impl FleetHosts {
         let news = match frame {
             FleetFrame::Agent(Frame::Hello(hello)) => News::Hello(hello),
             FleetFrame::Agent(Frame::Records(block)) => News::Records(Box::new(block), host.bytes),
-            FleetFrame::Agent(Frame::Answer(number, there, ahead)) => {
-                News::Answer { number, there, ahead, back: now() }
+            FleetFrame::Answered(PingAnswer { number, there, sent, back }) => {
+                News::Answer { number, there, ahead: None, back, sent: Some(sent) }
             }
             FleetFrame::Agent(Frame::State(state)) => News::State(state),
             FleetFrame::Agent(Frame::Lost(count)) => News::Lost(count),
@@ -108,7 +106,7 @@ mod tests {
     use super::*;
 
     fn told(hosts: &mut FleetHosts, number: u16, frame: FleetFrame) -> String {
-        format!("{:?}", hosts.news((number, frame, 10), || Nanos(1)))
+        format!("{:?}", hosts.news((number, frame, 10)))
     }
 
     #[test]

@@ -254,7 +254,8 @@ impl Worker {
                 }
                 Ok(Frame::Records(block)) => News::Records(Box::new(block), reader.bytes_read()),
                 Ok(Frame::Answer(number, there, ahead)) => {
-                    News::Answer { number, there, ahead, back: (self.now)() }
+                    let (ahead, back) = (Some(ahead), (self.now)());
+                    News::Answer { number, there, ahead, back, sent: None }
                 }
                 Ok(Frame::State(state)) => News::State(state),
                 Ok(Frame::Lost(count)) => News::Lost(count),
@@ -291,7 +292,7 @@ impl Worker {
         let mut ran = false;
         loop {
             let news = match reader.next_frame() {
-                Ok(frame) => fleet.news(frame, self.now),
+                Ok(frame) => fleet.news(frame),
                 Err(error) => return (error, ran),
             };
             ran = true;

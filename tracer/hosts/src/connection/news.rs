@@ -12,8 +12,9 @@ pub enum News {
     Hello(Hello),
     /// Observations of the agent. So many bytes of the stream were read up to here.
     Records(Box<RecordBlock>, u64),
-    /// Answer to a ping: the ping's number, the agent's clock, by how much the oscillator's is ahead of that, and the time here.
-    Answer { number: u64, there: Nanos, ahead: i64, back: Nanos },
+    /// Answer to a ping: the ping's number, the agent's clock, by how much the oscillator's is ahead of that, if the host says that, and the
+    /// time here. Whoever passes it on may know better when it was sent.
+    Answer { number: u64, there: Nanos, ahead: Option<i64>, back: Nanos, sent: Option<Nanos> },
     /// The agent's account of itself.
     State(AgentState),
     /// The agent has ended. `is_final`: it is not started again.

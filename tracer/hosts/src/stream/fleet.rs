@@ -6,12 +6,16 @@ use super::raw::{self, RawFrame, read_raw};
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read, Write};
 use std::net::SocketAddr;
+use wirelap_events::{Nanos, human};
 
 /// The line that the stream begins with.
 const FIRST_LINE: &[u8] = b"wirelap fleet 2\n";
 
 /// Beginning of the first line of any version.
 const ANY_VERSION: &[u8] = b"wirelap fleet ";
+
+/// The most characters of a sentence.
+const MAX_SENTENCE: usize = 400;
 
 /// The longest first line.
 const MAX_LINE: u64 = 1_024;
@@ -21,6 +25,7 @@ mod kind {
     pub const LEFT: u8 = 33;
     pub const TROUBLE: u8 = 34;
     pub const CARRIER: u8 = 35;
+    pub const ANSWERED: u8 = 36;
 }
 
 /// A unit of a fleet's stream, of the host of a number.
@@ -36,6 +41,21 @@ pub enum FleetFrame {
     Trouble(String),
     /// The connection between these addresses carries what agents send, whatever the number.
     Carrier(SocketAddr, SocketAddr),
+    /// The answer to a ping.
+    Answered(PingAnswer),
+}
+
+/// The answer to a ping, which was sent and came at times of the collector's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PingAnswer {
+    /// The ping's number.
+    pub number: u64,
+    /// The clock of the host.
+    pub there: Nanos,
+    /// When the ping left this host.
+    pub sent: Nanos,
+    /// When the answer was back.
+    pub back: Nanos,
 }
 
 /// Writes the stream of a fleet.
@@ -84,6 +104,16 @@ impl<W: Write> FleetWriter<W> {
     pub fn carrier(&mut self, one: SocketAddr, other: SocketAddr) -> io::Result<()> {
         let bytes = format!("{one} {other}");
         self.frame(0, RawFrame { kind: kind::CARRIER, bytes: bytes.as_bytes() })
+    }
+
+    /// Writes the answer of a host to a ping.
+    ///
+    /// # Errors
+    /// Nobody reads the stream.
+    pub fn answered(&mut self, host: u16, answer: PingAnswer) -> io::Result<()> {
+        let PingAnswer { number, there, sent, back } = answer;
+        let bytes = [number, there.0, sent.0, back.0].map(u64::to_le_bytes);
+        self.frame(host, RawFrame { kind: kind::ANSWERED, bytes: bytes.as_flattened() })
     }
 
     /// Writes that so many events of a host were left out on the way.
@@ -149,13 +179,17 @@ impl<R: BufRead> FleetReader<R> {
                 kind::JOINED => FleetFrame::Joined(shown(bytes)),
                 kind::LEFT => {
                     self.unpackers.remove(&host);
-                    FleetFrame::Left(shown(bytes))
+                    FleetFrame::Left(sentence(bytes))
                 }
-                kind::TROUBLE => FleetFrame::Trouble(shown(bytes)),
+                kind::TROUBLE => FleetFrame::Trouble(sentence(bytes)),
                 kind::CARRIER => {
                     let (one, other) =
                         carrier(bytes).ok_or(StreamError::Malformed("a connection"))?;
                     FleetFrame::Carrier(one, other)
+                }
+                kind::ANSWERED => {
+                    let answer = answer(bytes).ok_or(StreamError::Malformed("an answer"))?;
+                    FleetFrame::Answered(answer)
                 }
                 _ => {
                     match self.unpackers.entry(host).or_default().frame(RawFrame { kind, bytes })? {
@@ -167,6 +201,19 @@ impl<R: BufRead> FleetReader<R> {
             return Ok((host, frame, bytes.len() as u64));
         }
     }
+}
+
+/// A sentence for the user.
+fn sentence(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    human::clean(&text.chars().take(MAX_SENTENCE).collect::<String>())
+}
+
+fn answer(bytes: &[u8]) -> Option<PingAnswer> {
+    let mut words = bytes.chunks(8).map(|word| word.try_into().map(u64::from_le_bytes).ok());
+    let mut next = || words.next().flatten();
+    let (number, there, sent, back) = (next()?, Nanos(next()?), Nanos(next()?), Nanos(next()?));
+    Some(PingAnswer { number, there, sent, back })
 }
 
 /// The two addresses of a connection.
@@ -186,6 +233,8 @@ mod tests {
         writer.carrier(([10, 0, 0, 1], 7).into(), "[::1]:8".parse().unwrap()).unwrap();
         writer.joined(7, "robot").unwrap();
         writer.lost(7, 3).unwrap();
+        let (there, sent, back) = (Nanos(2), Nanos(3), Nanos(4));
+        writer.answered(7, PingAnswer { number: 1, there, sent, back }).unwrap();
         let end = [&[5], b"the kernel ended it".as_slice()].concat();
         writer.frame(7, RawFrame::of_tagged(&end).unwrap()).unwrap();
         writer.left(7, "its agent has ended").unwrap();
@@ -201,12 +250,13 @@ mod tests {
             let (host, frame, _) = reader.next_frame().unwrap();
             format!("{host} {frame:?}")
         };
-        let read: Vec<String> = (0..6).map(|_| next()).collect();
+        let read: Vec<String> = (0..7).map(|_| next()).collect();
         let wanted = [
             "0 Trouble(\"nobody there\")",
             "0 Carrier(10.0.0.1:7, [::1]:8)",
             "7 Joined(\"robot\")",
             "7 Agent(Lost(3))",
+            "7 Answered(PingAnswer { number: 1, there: Nanos(2), sent: Nanos(3), back: Nanos(4) })",
             "7 Agent(End(\"the kernel ended it\"))",
             "7 Left(\"its agent has ended\")",
         ];

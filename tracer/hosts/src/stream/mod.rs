@@ -20,6 +20,7 @@
 //!  33 left      UTF-8: why nothing comes from it any more
 //!  34 trouble   UTF-8: what is wrong with the fleet as a whole; nothing once that is over
 //!  35 carrier   UTF-8: two addresses, between which a connection carries what agents send
+//!  36 answered  number of a ping, the host's clock, when the ping was sent and when the answer came by the collector's (8 bytes each)
 //!
 //! collector → wirelap-fleet collect   lines: a host's name, a blank, and a line for its agent
 //! ```
@@ -43,7 +44,7 @@ mod raw;
 
 pub use error::{LONGEST_SILENCE, STREAM_VERSION, StreamError, shown};
 pub use facts::{AgentState, Hello, ProbeCount, ProcessUse};
-pub use fleet::{FleetFrame, FleetReader, FleetWriter};
+pub use fleet::{FleetFrame, FleetReader, FleetWriter, PingAnswer};
 pub use frame::{AgentReader, AgentWriter, Frame};
 pub use question::Question;
 pub use raw::{RawFrame, answer_bytes};
