@@ -187,6 +187,11 @@ impl Capture {
         self.attach_detached(TraceDetail::Full)
     }
 
+    /// Detaches these programs for good, to measure what each costs: what they would report is missing from then on.
+    pub fn leave_out(&mut self, programs: &[&str]) {
+        self.links.retain(|name, _| !programs.contains(name));
+    }
+
     fn attach_detached(&mut self, detail: TraceDetail) -> Result<(), CaptureError> {
         let wanted = |name: &&'static str| hooks::detail_of(name) <= detail;
         let names: Vec<_> = self.detached.iter().copied().filter(wanted).collect();
