@@ -1,8 +1,9 @@
 //! Events out of the ring buffer, in order of time.
 
 use super::Capture;
+use crate::CaptureError;
+use crate::decode::{self, Malformed};
 use crate::stash::PayloadStash;
-use crate::{CaptureError, decode};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::time::{Duration, Instant};
 use wirelap_events::{Body, Comm, Event, Pid, Wake};
@@ -75,7 +76,11 @@ impl Capture {
                 stash.put(&payload);
                 continue;
             }
-            let mut event = decode::decode(&record)?;
+            let mut event = match decode::looped(&record)? {
+                Some(looped) => self.sent.receive(&looped).ok_or(Malformed::Unsent)?,
+                None => decode::decode(&record)?,
+            };
+            self.sent.note(&event);
             while let Some(own) = self.pending.pop_front_if(|own| own.at < event.at) {
                 note_window(&mut self.stash, &own);
                 sink(&own);
