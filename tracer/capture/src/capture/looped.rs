@@ -1,7 +1,7 @@
 //! Packets that come back through loopback: the probes report only the time, and the rest is known from when they were sent.
 
 use crate::decode::LoopedPacket;
-use wirelap_events::{Body, Event, Packet, PacketHook};
+use wirelap_events::{Body, Event, LossCause, LostEvents, Packet, PacketHook, Probe};
 
 /// The last packet that each CPU sent through a device without a link header, as loopback is.
 #[derive(Default)]
@@ -23,19 +23,23 @@ impl SentPackets {
         self.by_cpu[cpu] = Some(Packet { payload: &[], ..packet });
     }
 
-    /// The event of a packet that has come back; `None` if it is not the one that its CPU sent last.
-    pub fn receive(&self, looped: &LoopedPacket) -> Option<Event<'static>> {
+    /// The event of a packet that has come back; that of a lost one if it is not the one that its CPU sent last.
+    pub fn receive(&self, looped: &LoopedPacket) -> Event<'static> {
         let sent = self.by_cpu.get(usize::from(looped.cpu.0)).copied().flatten();
-        let sent = sent.filter(|sent| sent.id == looped.id)?;
-        let packet = Packet {
-            hook: PacketHook::Rx,
-            task: looped.task,
-            socket: None,
-            queued: None,
-            queue: 0,
-            ..sent
+        let body = match sent.filter(|sent| sent.id == looped.id) {
+            Some(sent) => Body::Packet(Packet {
+                hook: PacketHook::Rx,
+                task: looped.task,
+                socket: None,
+                queued: None,
+                queue: 0,
+                ..sent
+            }),
+            None => {
+                Body::Lost(LostEvents { probe: Probe::Rx, count: 1, cause: LossCause::RunSkipped })
+            }
         };
-        Some(Event { at: looped.at, cpu: looped.cpu, body: Body::Packet(packet) })
+        Event { at: looped.at, cpu: looped.cpu, body }
     }
 }
 
@@ -82,10 +86,13 @@ mod tests {
 
     fn receive(packets: &SentPackets, cpu: u16, id: u64) -> Option<Packet<'static>> {
         let looped = LoopedPacket { at: Nanos(12), cpu: Cpu(cpu), id: PacketId(id), task: task(2) };
-        let event = packets.receive(&looped)?;
+        let event = packets.receive(&looped);
         assert_eq!((event.at, event.cpu), (Nanos(12), Cpu(cpu)));
-        let Body::Packet(packet) = event.body else { panic!("{event:?}") };
-        Some(packet)
+        match event.body {
+            Body::Packet(packet) => Some(packet),
+            Body::Lost(LostEvents { probe: Probe::Rx, count: 1, .. }) => None,
+            _ => panic!("{event:?}"),
+        }
     }
 
     #[test]

@@ -1,9 +1,8 @@
 //! Events out of the ring buffer, in order of time.
 
 use super::Capture;
-use crate::CaptureError;
-use crate::decode::{self, Malformed};
 use crate::stash::PayloadStash;
+use crate::{CaptureError, decode};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::time::{Duration, Instant};
 use wirelap_events::{Body, Comm, Event, Pid, Wake};
@@ -77,7 +76,7 @@ impl Capture {
                 continue;
             }
             let mut event = match decode::looped(&record)? {
-                Some(looped) => self.sent.receive(&looped).ok_or(Malformed::Unsent)?,
+                Some(looped) => self.sent.receive(&looped),
                 None => decode::decode(&record)?,
             };
             self.sent.note(&event);

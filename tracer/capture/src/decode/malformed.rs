@@ -16,9 +16,6 @@ pub enum Malformed {
     /// The record's kind is not in `enum wl_kind`.
     #[error("a record is of the unknown kind {0}")]
     Kind(u8),
-    /// A packet has come back through loopback that its CPU did not send last.
-    #[error("a packet has come back that its CPU did not send last")]
-    Unsent,
     /// A field has an impossible value.
     #[error("a record of kind {kind} has {value} as its {field}")]
     Value {

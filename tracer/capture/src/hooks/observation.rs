@@ -66,8 +66,6 @@ impl AttachTime {
     }
 }
 
-impl ObservationHook {}
-
 /// Scope of an observation with less [`TraceDetail`] than its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BelowDetail {
