@@ -142,9 +142,8 @@ fn report(name: &str, states: &[(State, &str)], rounds: usize, run: Run<'_>) -> 
         }
     }
     let off = blocks[0].clone();
-    let added_by = |blocks: &[Block]| {
-        median(blocks.iter().zip(&off).map(|(on, off)| on.nanos - off.nanos))
-    };
+    let added_by =
+        |blocks: &[Block]| median(blocks.iter().zip(&off).map(|(on, off)| on.nanos - off.nanos));
     let tcpdump = added_by(&blocks[1]);
     for ((_, state), blocks) in states.iter().zip(&blocks) {
         let nanos = median(blocks.iter().map(|block| block.nanos));
