@@ -149,6 +149,12 @@ struct cpu_state {
 	__u32 unused2;
 	__u64 deferred_since; /* since when ksoftirqd waits for the CPU, or waited for it last */
 	__u64 deferred_until; /* when it was given the CPU */
+	__u64 looping; /* skb->head of the packet that was reported last as sent, if it is simple and comes back through loopback; or 0 */
+	__u64 looping_seq;    /* its ports and sequence number, struct simple_packet */
+	__u32 looping_window; /* the window in which that was */
+	__u8 looping_header;  /* the length of its IP header */
+	__u8 looping_protocol;
+	__u16 unused3;
 };
 
 struct {

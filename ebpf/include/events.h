@@ -50,6 +50,7 @@ enum wl_kind {
 	WL_PLAIN = 17,
 	WL_PLAIN_READ = 18,
 	WL_ENDED = 19,
+	WL_LOOPED = 20,
 };
 
 enum wl_origin {
@@ -233,6 +234,16 @@ struct wl_packet {
 	__u16 ip_header;
 	__u8 transport_header;
 	__u8 tcp_flags;
+};
+
+/*
+ * A packet that its CPU has just sent through loopback is received: what is not here is as in the last WL_XMIT of this CPU, which has
+ * the same id.
+ */
+struct wl_looped {
+	struct wl_head head;
+	__u64 id;
+	struct wl_task task;
 };
 
 struct wl_wake {

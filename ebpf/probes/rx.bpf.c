@@ -77,6 +77,43 @@ static __always_inline bool is_simple_wanted(struct net_device *dev, const struc
 	return is_wanted_here(dev, &flow, id, simple_seq(p), p->payload_len);
 }
 
+/*
+ * Reports a packet that this CPU has just sent through loopback, and reported then; false if it is another one. One that was left to
+ * ksoftirqd has more to report. Filters are asked for each packet.
+ */
+static __always_inline bool rx_looped(const struct arriving *packet)
+{
+	struct sk_buff *skb = packet->skb;
+	struct task_struct *task;
+	struct cpu_state *cpu;
+	struct wl_looped *out;
+	__u64 id, now;
+
+	if (has_filter() || !direct_loads || !have_skb_dynptr)
+		return false;
+	cpu = this_cpu();
+	id = (__u64)skb->head;
+	if (!cpu || cpu->looping != id || cpu->looping_window != packet->window ||
+	    *(__u64 *)(skb->data + cpu->looping_header) != cpu->looping_seq)
+		return false;
+	task = bpf_get_current_task_btf();
+	if (is_ksoftirqd(task))
+		return false;
+	cpu->looping = 0;
+	remember_received(cpu, packet->netns, id, field16(cpu->looping_seq, 2),
+			  cpu->looping_protocol);
+	now = bpf_ktime_get_ns();
+	cpu->rx_at = now;
+	out = reserve(struct wl_looped, WL_PROBE_RX);
+	if (!out)
+		return true;
+	fill_head(&out->head, now, WL_LOOPED, 0);
+	out->id = id;
+	fill_task(&out->task, task);
+	submit(out);
+	return true;
+}
+
 /* Reports a simple packet; false if it is another one. */
 static __noinline bool rx_simple(const struct arriving *packet)
 {
@@ -196,7 +233,7 @@ int BPF_PROG(packet_rx, struct sk_buff *skb)
 			remember_received(cpu, packet.netns, (__u64)skb->head, 0, 0);
 		return 0;
 	}
-	if (!rx_simple(&packet))
+	if (!rx_looped(&packet) && !rx_simple(&packet))
 		rx_any(&packet);
 	return 0;
 }

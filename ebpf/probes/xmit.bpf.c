@@ -95,6 +95,24 @@ static __always_inline struct sock_state *reported_sender(struct sock *sk)
 	return state && state->announced && state->self == (__u64)sk ? state : NULL;
 }
 
+/* Notes the packet that was reported: if it comes back through loopback, only the time is reported then (rx_looped()). */
+static __always_inline void note_reported(const struct leaving *packet, const struct simple_packet *p)
+{
+	struct cpu_state *cpu = this_cpu();
+
+	if (!cpu)
+		return;
+	if (!p || !(packet->dev->flags & IFF_LOOPBACK)) {
+		cpu->looping = 0;
+		return;
+	}
+	cpu->looping = (__u64)packet->skb->head;
+	cpu->looping_seq = p->ports_and_seq;
+	cpu->looping_window = window();
+	cpu->looping_header = p->ip_header;
+	cpu->looping_protocol = p->protocol;
+}
+
 /* Fills in what is reported of every packet that is sent, except what its headers say. */
 static __always_inline void describe_sent(const struct leaving *packet, struct wl_packet *p)
 {
@@ -154,6 +172,8 @@ static __noinline bool xmit_simple(const struct leaving *packet)
 	if (len && copy_skb(skb, packet->link_header + simple_headers(&p), out + 1, len))
 		out->head.captured = len;
 	submit(out);
+	if (!has_filter())
+		note_reported(packet, &p);
 	return true;
 }
 
@@ -174,6 +194,8 @@ static __noinline int xmit_any(const struct leaving *packet)
 		count_filtered(WL_PROBE_XMIT);
 		return 0;
 	}
+	if (!has_filter())
+		note_reported(packet, NULL);
 	fill_head(&p.head, bpf_ktime_get_ns(), WL_XMIT, p.head.flags);
 	if (!p.id) /* a fragment has the ID of its datagram */
 		p.id = (__u64)skb->head;

@@ -1,8 +1,9 @@
 //! Measures what tracing costs the traced program: a ping-pong, alternately with and without probes, in one run, and beside
 //! `tcpdump -s 96`. Then what each program takes, by the kernel's own count.
 //!
-//! Usage, as root: `chrt -f 10 cost [--rounds N] [--messages N] [--bytes N]` (`make cost`). Both ends run on CPU 0, the reader of
-//! the ring buffer and tcpdump on CPU 1. Prints medians over the rounds; with 0 rounds, only what each program takes.
+//! Usage, as root: `chrt -f 10 cost [--rounds N] [--hook-rounds N] [--messages N] [--bytes N] [--ring BYTES]` (`make cost`). Both ends
+//! run on CPU 0, the reader of the ring buffer and tcpdump on CPU 1. Prints medians over the rounds; with 0 rounds, only what each
+//! program takes. With `--hook-rounds`, also what is saved by leaving out the hooks of one observation.
 
 use aya::programs::loaded_programs;
 use aya::sys::{Stats, enable_stats};
@@ -43,7 +44,26 @@ enum State {
     KeepsCpu,
     /// All probes.
     All,
+    /// All probes but these programs.
+    Without(&'static [&'static str]),
 }
+
+/// All probes, and all but those of one observation of TCP.
+const HOOKS: [(State, &str); 10] = [
+    (State::Off, "not traced"),
+    (State::Tcpdump, "tcpdump -s 96"),
+    (State::All, "traced"),
+    (State::Without(&["send_exit"]), "without the exit of sends"),
+    (State::Without(&["ready"]), "without data ready"),
+    (State::Without(&["task_woken", "task_switch"]), "without scheduling"),
+    (State::Without(&["packet_rx"]), "without packets in"),
+    (State::Without(&["packet_rx", "packet_xmit"]), "without packets"),
+    (State::Without(&["send_tcp"]), "without sends"),
+    (
+        State::Without(&["ready", "send_exit", "task_woken", "task_switch"]),
+        "without data ready, the exit of sends and scheduling",
+    ),
+];
 
 /// Those of UDP, which is observed at packets whatever the detail, are without the states of less detail.
 const STATES: [(State, &str); 9] = [
@@ -58,6 +78,10 @@ const STATES: [(State, &str); 9] = [
     (State::All, "traced"),
 ];
 
+const HEADING: &str = "\
+| ping-pong | state | ns a round trip | added | × tcpdump | records | ns a record | reader's ns a record |
+|---|---|---:|---:|---:|---:|---:|---:|";
+
 /// The figures of one block, divided by its round trips.
 #[derive(Clone, Copy)]
 struct Block {
@@ -68,23 +92,28 @@ struct Block {
 }
 
 fn main() -> Result<(), Error> {
-    let (mut rounds, mut messages, mut bytes) = (25, 4_000, 64);
+    let (mut rounds, mut hook_rounds, mut messages, mut bytes) = (25, 0, 4_000, 64);
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let value = args.next().ok_or("an argument needs a value")?.parse()?;
         match arg.as_str() {
             "--rounds" => rounds = value,
+            "--hook-rounds" => hook_rounds = value,
             "--messages" => messages = value,
+            "--ring" => RING.set(u32::try_from(value)?),
             "--bytes" => bytes = value,
             other => return Err(format!("unknown argument {other}").into()),
         }
     }
+    if hook_rounds > 0 {
+        println!("{hook_rounds} rounds of {messages} round trips of {bytes} bytes, hook by hook\n");
+        println!("{HEADING}");
+        report("TCP", &HOOKS, hook_rounds, &mut || tcp(messages, bytes))?;
+        println!();
+    }
     println!("{rounds} rounds of {messages} round trips of {bytes} bytes in each state\n");
     if rounds > 0 {
-        println!(
-            "| ping-pong | state | ns a round trip | added | records | ns a record | reader's ns a record |"
-        );
-        println!("|---|---|---:|---:|---:|---:|---:|");
+        println!("{HEADING}");
         let has_less = |state| matches!(state, State::Ends | State::Path);
         let of_udp: Vec<_> = STATES.into_iter().filter(|(state, _)| !has_less(*state)).collect();
         report("TCP", &STATES, rounds, &mut || tcp(messages, bytes))?;
@@ -113,15 +142,19 @@ fn report(name: &str, states: &[(State, &str)], rounds: usize, run: Run<'_>) -> 
         }
     }
     let off = blocks[0].clone();
+    let added_by =
+        |blocks: &[Block]| median(blocks.iter().zip(&off).map(|(on, off)| on.nanos - off.nanos));
+    let tcpdump = added_by(&blocks[1]);
     for ((_, state), blocks) in states.iter().zip(&blocks) {
         let nanos = median(blocks.iter().map(|block| block.nanos));
-        let added = median(blocks.iter().zip(&off).map(|(on, off)| on.nanos - off.nanos));
+        let added = added_by(blocks);
         let records = median(blocks.iter().map(|block| block.records));
         let reader = median(blocks.iter().map(|block| block.reader));
         let [each, reader] = [added, reader]
             .map(|ns| if records >= 1.0 { format!("{:.0}", ns / records) } else { String::new() });
         println!(
-            "| {name} | {state} | {nanos:.0} | {added:.0} | {records:.1} | {each} | {reader} |"
+            "| {name} | {state} | {nanos:.0} | {added:.0} | {:.2} | {records:.1} | {each} | {reader} |",
+            added / tcpdump
         );
     }
     Ok(())
@@ -218,9 +251,13 @@ fn block(state: State, run: Run<'_>) -> Result<Block, Error> {
         kernel_ring,
         keeps_cpu,
         exclude_self: false,
+        ring_bytes: RING.get(),
         ..CaptureConfig::default()
     };
     let mut capture = Capture::attach(&config)?;
+    if let State::Without(programs) = state {
+        capture.leave_out(programs);
+    }
     if state == State::Paused {
         capture.set_window(false)?;
     }
@@ -251,6 +288,8 @@ fn block(state: State, run: Run<'_>) -> Result<Block, Error> {
 }
 
 thread_local! {
+    /// Bytes of the ring buffer.
+    static RING: std::cell::Cell<u32> = const { std::cell::Cell::new(64 << 20) };
     /// The round trips of the last block, by which its records are divided.
     static MEASURED: std::cell::Cell<f64> = const { std::cell::Cell::new(1.0) };
 }

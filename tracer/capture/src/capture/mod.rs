@@ -5,6 +5,7 @@ mod event_counts;
 mod existing;
 mod filtering;
 mod later;
+mod looped;
 mod maps;
 mod muted_sockets;
 mod muting;
@@ -26,6 +27,7 @@ use crate::tls::{TlsAccess, TlsWatch};
 use crate::{AttachError, CaptureConfig, CaptureError, allocator, clock, kernel};
 use aya::Ebpf;
 use event_counts::EventCounts;
+use looped::SentPackets;
 use maps::{array, map_error};
 use muted_sockets::MutedSockets;
 use needs::Needs;
@@ -56,6 +58,7 @@ pub struct Capture {
     windows: u32,
     open: bool,
     muted: MutedSockets,
+    sent: SentPackets,
     counts: EventCounts,
     empty_ticks: u32,
     /// Events that are made here and not by the probes, in order of time.
@@ -93,6 +96,7 @@ impl Capture {
             windows: 1,
             open: false,
             muted: MutedSockets::default(),
+            sent: SentPackets::default(),
             counts,
             empty_ticks: 0,
             pending: VecDeque::new(),
@@ -185,6 +189,11 @@ impl Capture {
     /// [`CaptureError::Attach`] if the kernel refuses.
     pub fn attach_paused(&mut self) -> Result<(), CaptureError> {
         self.attach_detached(TraceDetail::Full)
+    }
+
+    /// Detaches these programs for good, to measure what each costs: what they would report is missing from then on.
+    pub fn leave_out(&mut self, programs: &[&str]) {
+        self.links.retain(|name, _| !programs.contains(name));
     }
 
     fn attach_detached(&mut self, detail: TraceDetail) -> Result<(), CaptureError> {

@@ -75,7 +75,11 @@ impl Capture {
                 stash.put(&payload);
                 continue;
             }
-            let mut event = decode::decode(&record)?;
+            let mut event = match decode::looped(&record)? {
+                Some(looped) => self.sent.receive(&looped),
+                None => decode::decode(&record)?,
+            };
+            self.sent.note(&event);
             while let Some(own) = self.pending.pop_front_if(|own| own.at < event.at) {
                 note_window(&mut self.stash, &own);
                 sink(&own);

@@ -17,8 +17,8 @@ use wirelap_ebpf::layout::{self as l, wl_head};
 use wirelap_events::{
     Body, Comm, Cpu, DropCause, DroppedPacket, Event, IfIndex, Nagle, Nanos, Packet, PacketHook,
     PacketId, PacketKind, PlainText, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit,
-    SendCall, SendKind, Seq, Socket, SocketOrigin, TcpFields, TextPlace, Transport, TxState,
-    WrittenBytes,
+    SendCall, SendKind, Seq, Socket, SocketOrigin, TaskId, TcpFields, TextPlace, Transport,
+    TxState, WrittenBytes,
 };
 
 /// Makes an event of one record.
@@ -128,6 +128,38 @@ fn plain<'a>(bytes: &'a [u8], r: RecordBytes<'_>) -> Result<PlainText<'a>, Malfo
         len,
         text: text.get(..len as usize).unwrap_or(text),
     })
+}
+
+/// A packet that its CPU has just sent through loopback is received: `struct wl_looped`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LoopedPacket {
+    /// The time of that.
+    pub at: Nanos,
+    /// The CPU that sent the packet, too.
+    pub cpu: Cpu,
+    /// The packet, which is the last one that this CPU sent.
+    pub id: PacketId,
+    /// The thread that was running.
+    pub task: TaskId,
+}
+
+/// The packet that a record says has come back through loopback; `None` for a record of anything else.
+///
+/// # Errors
+/// [`Malformed`] if the record is too short.
+pub(crate) fn looped(bytes: &[u8]) -> Result<Option<LoopedPacket>, Malformed> {
+    use l::wl_looped as f;
+    let head = RecordBytes::checked(bytes, 0, wl_head::SIZE)?;
+    if u32::from(head.kind()) != l::WL_LOOPED {
+        return Ok(None);
+    }
+    let r = RecordBytes::checked(bytes, head.kind(), f::SIZE)?;
+    Ok(Some(LoopedPacket {
+        at: Nanos(r.u64(wl_head::AT)),
+        cpu: Cpu(r.u16(wl_head::CPU)),
+        id: PacketId(r.u64(f::ID)),
+        task: r.task(f::TASK),
+    }))
 }
 
 /// Reads a `struct wl_tx`.
