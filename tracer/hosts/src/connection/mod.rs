@@ -33,6 +33,9 @@ const TRIES: u32 = 3;
 /// Time that an agent gets to end by itself.
 const ENDING: Duration = Duration::from_secs(2);
 
+/// Said when the program that speaks Zenoh cannot be started.
+const NO_FLEET_PROGRAM: &str = "wirelap-fleet cannot be started: install it beside wirelap, or in the PATH (`make fleet` builds it)";
+
 /// The longest line of an agent's stderr that is looked at.
 const MAX_LINE: u64 = 4_096;
 
@@ -190,6 +193,7 @@ impl Worker {
         let failed = |why: String| Attempt { why, ran: false, mends_itself: false };
         let started = match self.steward.start_command(self.index) {
             Ok(started) => started,
+            Err(_) if self.fleet.is_some() => return failed(NO_FLEET_PROGRAM.into()),
             Err(error) => return failed(error.to_string()),
         };
         let StartedProcess { pid, files } = started;
