@@ -13,6 +13,9 @@ const UPDATES: usize = 8;
 /// A sink, and the collector of what metrics are made of.
 pub type MeasuredSink<S> = SinkPair<S, DeliveryCollector>;
 
+/// The sink of a live session.
+pub type LiveSink = MeasuredSink<DeliveryCollector>;
+
 /// The option.
 #[derive(Clone, Debug, Default, Args)]
 pub struct MetricsArgs {

@@ -1,6 +1,6 @@
 //! State of a host, and its events that wait for those of others.
 
-use crate::merged::is_sent_always;
+use crate::always::is_sent_always;
 use crate::stream::{AgentState, Hello, ProcessUse};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;

@@ -7,23 +7,24 @@
 mod clock;
 mod fleet;
 mod kernels;
-mod windows;
+mod windowed;
 
-pub use windows::{HostSampling, WINDOW_MISSED, is_sent_always};
+pub use crate::always::is_sent_always;
+pub use crate::windows::{HostSampling, WINDOW_MISSED};
 
+use crate::clock_state::clock_state;
 use crate::connection::{Connection, News};
 use crate::fleet::Fleet;
 use crate::host::{AgentNote, Host, Lateness};
 use crate::stream::{ProcessUse, Question};
 use crate::target::{HostTarget, PushedProgram};
-use clock::clock_state;
+use crate::windows::SharedWindows;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
-use windows::SharedWindows;
 use wirelap_events::{
     Body, Cpu, Event, HostClock, HostState, HostStatus, LossCause, LostEvents, Nanos, Pid, Probe,
 };

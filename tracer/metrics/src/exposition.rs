@@ -1,22 +1,14 @@
 //! All metrics as a text, or as protocol buffers.
 
-use crate::buckets::{self, NATIVE_SCHEMA, NativeBuckets};
-use crate::families::{FAMILIES, Family, FamilyKind, FamilyUnit};
+use crate::emit::Emit;
+use crate::families::FAMILIES;
+use crate::kinds::{FamilyKind, FamilyUnit};
 use crate::measured::SharedMeasured;
-use crate::row::{Label, MeasuredRow};
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{
-    DescriptorEncoder, MetricEncoder, NativeHistogram, NativeHistogramBuckets, NoLabelSet,
-    prometheus_text, text,
-};
+use prometheus_client::encoding::{DescriptorEncoder, prometheus_text, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 use std::fmt;
-use std::time::SystemTime;
-use wirelap_history::Bins;
-
-/// Values below this are counted as 0 in native buckets: 2^-128, as Prometheus recommends.
-const ZERO_THRESHOLD: f64 = 2.938_735_877_055_719e-39;
 
 /// A form in which metrics are handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,9 +104,9 @@ impl Collector for Families {
             let kind = family.kind.encoded();
             let metric =
                 encoder.encode_descriptor(family.name, family.help, unit.as_ref(), kind)?;
-            let mut emit = Emit { metric, family, since: measured.since, result: Ok(()) };
+            let mut emit = Emit::new(metric, family.kind, measured.since);
             (family.values)(&measured, &mut emit);
-            emit.result?;
+            emit.end()?;
         }
         Ok(())
     }
@@ -138,83 +130,6 @@ impl FamilyUnit {
             FamilyUnit::Bytes => Some(Unit::Bytes),
             FamilyUnit::Ratio => Some(Unit::Other("ratio".into())),
         }
-    }
-}
-
-/// Takes the values of a family.
-pub(crate) struct Emit<'a> {
-    metric: MetricEncoder<'a>,
-    family: &'a Family,
-    since: SystemTime,
-    result: fmt::Result,
-}
-
-impl Emit<'_> {
-    /// A value of a row, with further labels.
-    pub fn row(&mut self, row: &MeasuredRow, more: &[(&'static str, &str)], value: f64) {
-        self.series(&row.labels, more, value);
-    }
-
-    /// A value of the whole session.
-    pub fn value(&mut self, labels: &[(&'static str, &str)], value: f64) {
-        self.series(&[], labels, value);
-    }
-
-    fn series(&mut self, labels: &[Label], more: &[(&'static str, &str)], value: f64) {
-        if self.result.is_ok() {
-            self.result = self.encode(labels, more, value);
-        }
-    }
-
-    fn encode(
-        &mut self,
-        labels: &[Label],
-        more: &[(&'static str, &str)],
-        value: f64,
-    ) -> fmt::Result {
-        let is_counter = self.family.kind == FamilyKind::Counter;
-        let write = |metric: &mut MetricEncoder<'_>| {
-            if is_counter {
-                metric.encode_counter::<NoLabelSet, f64, f64>(&value, None)
-            } else {
-                metric.encode_gauge(&value)
-            }
-        };
-        match (labels, more) {
-            ([], []) => write(&mut self.metric),
-            ([], _) => write(&mut self.metric.encode_family(&more)?),
-            (_, []) => write(&mut self.metric.encode_family(&labels)?),
-            _ => write(&mut self.metric.encode_family(&(labels, more))?),
-        }
-    }
-
-    /// A distribution of a row.
-    pub fn histogram(&mut self, row: &MeasuredRow, bins: &Bins) {
-        if self.result.is_ok() && bins.count() > 0 {
-            self.result = self.encode_histogram(row, bins);
-        }
-    }
-
-    fn encode_histogram(&mut self, row: &MeasuredRow, bins: &Bins) -> fmt::Result {
-        let native = NativeBuckets::of(bins);
-        let none = NativeHistogramBuckets { spans: &[], deltas: &[] };
-        let native = NativeHistogram {
-            schema: NATIVE_SCHEMA,
-            zero_threshold: ZERO_THRESHOLD,
-            zero_count: native.zero,
-            negative: none,
-            positive: NativeHistogramBuckets { spans: &native.spans, deltas: &native.deltas },
-            created: Some(self.since),
-        };
-        let labels = row.labels.as_slice();
-        let mut metric = self.metric.encode_family(&labels)?;
-        metric.encode_histogram_with_native::<NoLabelSet>(
-            buckets::seconds(bins),
-            bins.count(),
-            &buckets::classic(bins),
-            None,
-            native,
-        )
     }
 }
 
@@ -281,11 +196,9 @@ mod tests {
         let measured = SharedMeasured::default();
         measured.lock().take(&update(vec![group(1, 1, "b"), group(2, 2, "b")], &[]));
         let text = written(&measured, Format::Text);
-        assert!(
-            text.contains(
-                r#"wirelap_messages_sent_total{middleware="mqtt",broker="b",address=""} 1.0"#
-            )
-        );
+        assert!(text.contains(
+            r#"wirelap_messages_sent_total{middleware="mqtt",broker="b",address=""} 1.0"#
+        ));
         let second =
             r#"wirelap_messages_sent_total{middleware="mqtt",broker="b",address="",row="2"} 2.0"#;
         assert!(text.contains(second), "{text}");

@@ -18,7 +18,7 @@ pub use files::time;
 use crate::agents::Agents;
 use crate::common::{DetailArg, PacketArgs, say_what_rights_lack};
 use crate::json::Json;
-use crate::metrics::{MeasuredSink, Metrics};
+use crate::metrics::Metrics;
 use experiments::{Bench, Workloads};
 use files::ScreenFiles;
 use memory::ScreenMemory;
@@ -43,9 +43,6 @@ use wirelap_session::{
     AttachLater, Findings, KeepSettings, Muting, SessionSettings, SessionView, TracedTime, Tracer,
     environment, notes, preflight_of, ring_bytes,
 };
-
-/// The sink of a live session.
-type LiveSink = MeasuredSink<DeliveryCollector>;
 
 /// The most updates that wait for the screen. While more would wait, the collector puts them together.
 const UPDATES: usize = 8;

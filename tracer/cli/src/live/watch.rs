@@ -1,10 +1,10 @@
 //! Shows the figures until it is time to stop: on the screen, or as lines.
 
-use super::LiveSink;
 use super::args::{LiveArgs, WIDTH};
 use super::experiments::Workloads;
 use super::json_lines::JsonLines;
 use super::source::LiveSource;
+use crate::metrics::LiveSink;
 use std::cell::{Cell, RefCell};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};

@@ -1,8 +1,7 @@
 //! Clocks of the hosts against that of this one, for those who use times of them.
 
 use super::MergedHosts;
-use wirelap_events::{HostBounds, HostClock, Nanos};
-use wirelap_recording::hosts::live::{ClockSource, HostClockState, LiveClocks};
+use wirelap_events::{HostBounds, Nanos};
 
 impl MergedHosts {
     /// Largest errors of times between hosts, as of the last estimate.
@@ -24,31 +23,5 @@ impl MergedHosts {
         }
         let host = self.hosts.iter().find(|host| host.kernel == number)?;
         self.clocks.to_reference(host.clock(), at)
-    }
-}
-
-/// State of a clock, for the user.
-pub fn clock_state(clocks: &LiveClocks, clock: usize) -> HostClock {
-    if clock == 0 {
-        return HostClock::Own;
-    }
-    match clocks.state(clock) {
-        HostClockState::Unknown => HostClock::Unknown,
-        HostClockState::Stepped(step) => HostClock::Stepped(step),
-        HostClockState::Known {
-            offset_ns,
-            drift_ppm,
-            drift_within_ppm,
-            within,
-            at_most,
-            from,
-            through: _,
-        } => {
-            let (ClockSource::Packets(samples)
-            | ClockSource::Ping(samples)
-            | ClockSource::Stated(samples)) = from;
-            let samples = samples as u64;
-            HostClock::Known { offset_ns, drift_ppm, drift_within_ppm, within, at_most, samples }
-        }
     }
 }

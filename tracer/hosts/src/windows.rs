@@ -8,15 +8,12 @@
 //! With a limit of what may come from a host, the share of time that is observed follows from what the connection that is used most brings. A
 //! window ends early where a host comes or goes, because that one would have another part of its messages than the others.
 
-use super::MergedHosts;
-use crate::host::Host;
-use crate::stream::Question;
 use std::collections::VecDeque;
 use std::time::Duration;
-use wirelap_events::{Body, Cpu, Event, HostStatus, Nanos};
+use wirelap_events::{Body, Cpu, Event, Nanos};
 
 /// Time from which on hosts are told of a window until it begins: the way there, and what they have not sent yet.
-const BEFORE_WINDOW: Nanos = Nanos::from_millis(1_000);
+pub const BEFORE_WINDOW: Nanos = Nanos::from_millis(1_000);
 
 /// Longest time at the end of a window in which it waits for messages that were found before; a quarter of a shorter one.
 const TAIL: Nanos = Nanos::from_millis(200);
@@ -46,7 +43,7 @@ const WHOLE_FROM: f64 = 0.9;
 const WHOLE_UNTIL: f64 = 0.8;
 
 /// Age of what comes from a host from which on its connection is taken to be too slow.
-const BEHIND: Nanos = Nanos::from_millis(1_500);
+pub const BEHIND: Nanos = Nanos::from_millis(1_500);
 
 /// Subject of the note that a window had begun before its host was told.
 pub const WINDOW_MISSED: &str = "window missed";
@@ -67,8 +64,10 @@ pub enum HostSampling {
 
 /// Change of what hosts send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WindowEdge {
+pub enum WindowEdge {
+    /// A window begins.
     Open,
+    /// It ends.
     Close,
 }
 
@@ -93,7 +92,8 @@ pub struct SharedWindows {
 }
 
 impl SharedWindows {
-    fn new(sampling: HostSampling, now: Nanos) -> SharedWindows {
+    /// Windows from now on.
+    pub fn new(sampling: HostSampling, now: Nanos) -> SharedWindows {
         let nanos = |time: Duration| Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         let mut windows = SharedWindows {
             open: Nanos(0),
@@ -134,7 +134,7 @@ impl SharedWindows {
     }
 
     /// Learns how many bytes of each host have come, and whether one is behind.
-    fn measure(&mut self, now: Nanos, bytes: &[u64], is_behind: bool) {
+    pub fn measure(&mut self, now: Nanos, bytes: &[u64], is_behind: bool) {
         let Some((limit, share)) = self.limit else { return };
         let time = now - self.measured_at;
         if time < MEASURED_FOR.max(self.every) {
@@ -150,13 +150,20 @@ impl SharedWindows {
         self.resize((share * factor).clamp(LEAST_SHARE, 1.0));
     }
 
+    /// Puts the next window off: hosts cannot be told of it yet.
+    pub fn put_off(&mut self, now: Nanos) {
+        if !self.is_whole() {
+            self.next = self.next.max(Some(now + BEFORE_WINDOW));
+        }
+    }
+
     /// True if all of the time is observed, as far as hosts are told.
     fn is_whole(&self) -> bool {
         self.next.is_none()
     }
 
     /// The edges that hosts must be told of now.
-    fn due(&mut self, now: Nanos) -> Vec<(Nanos, WindowEdge)> {
+    pub fn due(&mut self, now: Nanos) -> Vec<(Nanos, WindowEdge)> {
         let share = self.limit.map_or(0.0, |(_, share)| share);
         let mut told = Vec::new();
         match self.next {
@@ -185,7 +192,7 @@ impl SharedWindows {
     }
 
     /// Ends what is open, because a host has come or gone. The next window is for all again.
-    fn cut(&mut self, now: Nanos) {
+    pub fn cut(&mut self, now: Nanos) {
         self.edges.clear();
         if self.is_open {
             self.edges.push_back((Nanos(0), WindowEdge::Close));
@@ -194,7 +201,12 @@ impl SharedWindows {
     }
 
     /// Hands out the edges up to a time. Returns true if a window is open then.
-    fn pass(&mut self, until: Nanos, newest: &mut Nanos, sink: &mut dyn FnMut(&Event<'_>)) -> bool {
+    pub fn pass(
+        &mut self,
+        until: Nanos,
+        newest: &mut Nanos,
+        sink: &mut dyn FnMut(&Event<'_>),
+    ) -> bool {
         while let Some((at, edge)) = self.edges.pop_front_if(|(at, _)| *at <= until) {
             let opens = edge == WindowEdge::Open;
             if opens == self.is_open {
@@ -219,75 +231,6 @@ impl SharedWindows {
 fn uneven(pause: Nanos, number: u64) -> Nanos {
     let part = (number as f64 * 0.618_033_988_749_894_9).fract();
     Nanos((pause.0 as f64 * (0.5 + part)) as u64)
-}
-
-impl MergedHosts {
-    /// Has all hosts send in windows from now on.
-    pub fn sample(&mut self, sampling: HostSampling) {
-        let now = (self.now)();
-        self.windows = Some(SharedWindows::new(sampling, now));
-        self.close_windows(None);
-    }
-
-    /// Has a host that begins, or all, send nothing but in windows of which they are told.
-    pub(super) fn close_windows(&mut self, index: Option<usize>) {
-        let Some(windows) = &mut self.windows else { return };
-        if index.is_some() {
-            windows.cut((self.now)());
-        }
-        let question = Question::Window { at: Nanos(0), open: false };
-        for (at, connection) in self.connections.iter().enumerate() {
-            if index.is_none_or(|index| index == at) {
-                connection.ask(question);
-            }
-        }
-    }
-
-    /// Ends the present window, because one host does not have all of it.
-    pub(super) fn cut_window(&mut self) {
-        if let Some(windows) = &mut self.windows {
-            windows.cut((self.now)());
-        }
-    }
-
-    /// Tells the hosts of the next window when it is time.
-    pub(super) fn keep_windows(&mut self, now: Nanos) {
-        let Some(windows) = &mut self.windows else { return };
-        let active = || self.hosts.iter().filter(|host| host.is_up && !host.rests);
-        let bytes: Vec<u64> = self.hosts.iter().map(|host| host.state.bytes).collect();
-        let reached = |host: &Host| self.clocks.to_reference(host.clock(), host.frontier?);
-        let is_behind = |host: &Host| {
-            matches!(host.state.status, HostStatus::Behind(_))
-                || reached(host).is_some_and(|at| at + BEHIND < now)
-        };
-        windows.measure(now, &bytes, active().any(is_behind));
-        // A host that cannot be told when would have another part of the messages than the others.
-        let is_known = |host: &Host| self.clocks.to_reference(host.clock(), Nanos(0)).is_some();
-        if active().next().is_none() || !active().all(is_known) {
-            if !windows.is_whole() {
-                windows.next = windows.next.max(Some(now + BEFORE_WINDOW));
-            }
-            return;
-        }
-        for (at, edge) in windows.due(now) {
-            for (host, connection) in self.hosts.iter().zip(&self.connections) {
-                if let Some(at) = self.clocks.from_reference(host.clock(), at) {
-                    connection.ask(Question::Window { at, open: edge == WindowEdge::Open });
-                }
-            }
-        }
-    }
-
-    /// Hands out the beginnings and ends of windows up to a time. Returns true if events of then are wanted.
-    pub(super) fn pass_windows(&mut self, until: Nanos, sink: &mut dyn FnMut(&Event<'_>)) -> bool {
-        let newest = &mut self.newest;
-        self.windows.as_mut().is_none_or(|windows| windows.pass(until, newest, sink))
-    }
-}
-
-/// True for what is known of sockets and losses, which is sent between windows, too.
-pub fn is_sent_always(body: &Body<'_>) -> bool {
-    matches!(body, Body::Socket(_) | Body::Closed(_) | Body::Lost(_))
 }
 
 #[cfg(test)]
