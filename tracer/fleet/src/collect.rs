@@ -115,8 +115,9 @@ fn collect(
         reading.read_questions();
         over.push(0, Incoming::Over);
     });
-    let own = connections::own().into_iter();
-    own.for_each(|(one, other)| inbox.push(0, Incoming::Carrier(one, other)));
+    for (one, other) in connections::own() {
+        inbox.push(0, Incoming::Carrier(one, other));
+    }
     listen(uplink, &inbox)?;
     let mut hosts = Hosts { out, hosts: BTreeMap::new(), asking, is_over: false };
     let mut said = None;
@@ -335,6 +336,8 @@ impl Hosts {
                 names.push(name.clone());
             }
         }
-        names.iter().for_each(|name| self.asking.ask(name, JOIN));
+        for name in &names {
+            self.asking.ask(name, JOIN);
+        }
     }
 }
