@@ -6,8 +6,10 @@
 //! All is made before the first collector may come, so that this program takes little time while one is measured. It ends when the
 //! recording does, and says how much it has sent.
 
+#[allow(dead_code, reason = "shared with the program, which uses all of it")]
 #[path = "../src/envelope.rs"]
 mod envelope;
+#[allow(dead_code, reason = "shared with the program, which uses all of it")]
 #[path = "../src/keys.rs"]
 mod keys;
 

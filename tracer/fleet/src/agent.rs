@@ -67,12 +67,11 @@ pub struct AgentArgs {
 /// # Errors
 /// An option is wrong, or the process that starts the agent cannot be started.
 pub fn run(args: &AgentArgs) -> Result<ExitCode, Failure> {
-    let host = match &args.name {
-        Some(name) => name.clone(),
-        None => {
-            let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
-            keys::name(&own).map_err(|why| Failure::Usage(format!("give --name: {why}")))?
-        }
+    let host = if let Some(name) = &args.name {
+        name.clone()
+    } else {
+        let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        keys::name(&own).map_err(|why| Failure::Usage(format!("give --name: {why}")))?
     };
     let steward = Steward::start(StewardRole::Hosts)?;
     let mut words: Vec<OsString> = vec![program().into(), "agent".into()];

@@ -115,10 +115,11 @@ fn collect(
         reading.read_questions();
         over.push(0, Incoming::Over);
     });
-    let own = connections::own().into_iter();
-    own.for_each(|(one, other)| inbox.push(0, Incoming::Carrier(one, other)));
+    for (one, other) in connections::own() {
+        inbox.push(0, Incoming::Carrier(one, other));
+    }
     listen(uplink, &inbox)?;
-    let mut hosts = Hosts { out, hosts: BTreeMap::new(), asking, is_over: false };
+    let mut hosts = CollectedHosts { out, known: BTreeMap::new(), asking, is_over: false };
     let mut said = None;
     let (began, mut looked) = (Instant::now(), Instant::now());
     let ended = loop {
@@ -142,7 +143,7 @@ fn collect(
             break Err(format!("the router at {from} has gone"));
         }
         hosts.ask_again();
-        let is_there = hosts.hosts.values().any(|host| host.is_there);
+        let is_there = hosts.known.values().any(|host| host.is_there);
         if is_there || began.elapsed() > ARRIVAL_LIMIT {
             let trouble = if is_there { String::new() } else { nobody(fleet) };
             if said.as_ref() != Some(&trouble) {
@@ -233,7 +234,7 @@ impl Asking {
 }
 
 /// A host of the fleet.
-struct FleetHost {
+struct CollectedHost {
     number: u16,
     is_there: bool,
     reception: Reception,
@@ -243,27 +244,27 @@ struct FleetHost {
 }
 
 /// The hosts, and what is written of them.
-struct Hosts {
+struct CollectedHosts {
     out: FleetWriter<BufWriter<File>>,
-    hosts: BTreeMap<String, FleetHost>,
+    known: BTreeMap<String, CollectedHost>,
     asking: Asking,
     /// Nobody reads any more.
     is_over: bool,
 }
 
-impl Hosts {
+impl CollectedHosts {
     fn write(&mut self, write: impl FnOnce(&mut FleetWriter<BufWriter<File>>) -> io::Result<()>) {
         self.is_over |= write(&mut self.out).is_err();
     }
 
     /// An agent of a host is there, or has gone.
     fn know(&mut self, name: &str, version: &str, is_there: bool) {
-        let count = self.hosts.len();
+        let count = self.known.len();
         let Ok(number) = u16::try_from(count) else { return };
-        if count >= MAX_HOSTS && !self.hosts.contains_key(name) {
+        if count >= MAX_HOSTS && !self.known.contains_key(name) {
             return;
         }
-        let host = self.hosts.entry(name.to_owned()).or_insert_with(|| FleetHost {
+        let host = self.known.entry(name.to_owned()).or_insert_with(|| CollectedHost {
             number,
             is_there: false,
             reception: Reception::default(),
@@ -290,7 +291,7 @@ impl Hosts {
             self.write(|out| out.left(number, &why));
             return;
         }
-        if let Some(host) = self.hosts.get_mut(name) {
+        if let Some(host) = self.known.get_mut(name) {
             (host.is_there, host.asked) = (true, Instant::now());
         }
         self.asking.ask(name, JOIN);
@@ -298,7 +299,7 @@ impl Hosts {
 
     /// Something of a host has come.
     fn take(&mut self, name: &str, bytes: &[u8], at: Nanos) {
-        let Some(host) = self.hosts.get_mut(name).filter(|host| host.is_there) else { return };
+        let Some(host) = self.known.get_mut(name).filter(|host| host.is_there) else { return };
         let Some(envelope) = Envelope::read(bytes) else { return };
         let Some(lost) = host.reception.take(&envelope) else { return };
         let number = host.number;
@@ -325,16 +326,18 @@ impl Hosts {
 
     /// Asks hosts again that have not introduced themselves.
     fn ask_again(&mut self) {
-        let is_due = |host: &&mut FleetHost| {
+        let is_due = |host: &&mut CollectedHost| {
             host.is_there && !host.reception.is_greeted() && host.asked.elapsed() >= ANSWER_LIMIT
         };
         let mut names = Vec::new();
-        for (name, host) in self.hosts.iter_mut() {
+        for (name, host) in &mut self.known {
             if is_due(&host) {
                 host.asked = Instant::now();
                 names.push(name.clone());
             }
         }
-        names.iter().for_each(|name| self.asking.ask(name, JOIN));
+        for name in &names {
+            self.asking.ask(name, JOIN);
+        }
     }
 }

@@ -78,7 +78,7 @@ mod tests {
                     done.send(number).unwrap();
                 }
             });
-            let long = Duration::from_secs(60);
+            let long = Duration::from_mins(1);
             assert_eq!(pushed.recv_timeout(long), Ok(0));
             assert_eq!(pushed.recv_timeout(long), Ok(1), "as much as is allowed is not too much");
             assert!(pushed.try_recv().is_err());

@@ -23,7 +23,9 @@ impl Outbox {
     pub fn push(&mut self, now: Duration, frame: Vec<u8>) {
         self.bytes = self.bytes.saturating_add(frame.len());
         self.waiting.push_back((now, frame));
-        while self.bytes > MAX_BYTES || self.oldest().is_some_and(|at| at + MAX_AGE < now) {
+        while self.bytes > MAX_BYTES
+            || self.oldest().is_some_and(|at| now.saturating_sub(at) > MAX_AGE)
+        {
             self.take_oldest();
             self.dropped = self.dropped.saturating_add(1);
         }

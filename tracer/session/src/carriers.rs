@@ -93,7 +93,9 @@ impl Carriers {
             .filter(|socket| self.is_of_named(socket))
             .map(|one| one.id)
             .collect();
-        found.into_iter().for_each(|socket| self.mute(socket));
+        for socket in found {
+            self.mute(socket);
+        }
     }
 
     /// The open sockets that are observed.

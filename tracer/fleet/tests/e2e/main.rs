@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// The longest wait for anything.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 const MESSAGES: u64 = 300;
 const BROKER: &str = "10.84.0.2";

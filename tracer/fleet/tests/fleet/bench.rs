@@ -17,7 +17,7 @@ use wirelap_recording::RecordPacker;
 use zenoh::{Config, Session, Wait};
 
 /// The longest wait for anything.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 /// A stand-in for `wirelap agent`: it writes a stream, and tells again what is open when it is asked.
 const AGENT: &str = r#"#!/bin/sh
@@ -102,14 +102,6 @@ impl Bench {
         runs.lines().filter(|line| *line == what).count()
     }
 
-    pub fn router(&self) -> Router {
-        self.router_at(free_port())
-    }
-
-    pub fn router_at(&self, port: u16) -> Router {
-        Router::start(port, "tcp", Config::default())
-    }
-
     pub fn agent(&self, router: &Router, name: &str, words: &[&str]) -> Program {
         let mut command = self.command("agent");
         command.args(["--to", &router.locator(), "--name", name, "--fleet", "plant"]).args(words);
@@ -141,7 +133,7 @@ pub struct Router {
 }
 
 impl Router {
-    pub fn start(port: u16, scheme: &'static str, mut config: Config) -> Router {
+    fn start(port: u16, scheme: &'static str, mut config: Config) -> Router {
         for (key, value) in [
             ("mode", "\"router\"".to_owned()),
             ("listen/endpoints", format!("[\"{scheme}/127.0.0.1:{port}\"]")),
@@ -152,6 +144,15 @@ impl Router {
         // The port of a router that has ended may not be free at once.
         let session = poll("the start of the router", || zenoh::open(config.clone()).wait().ok());
         Router { port, scheme, session: Mutex::new(Some(session)) }
+    }
+
+    /// A router at a free port.
+    pub fn new() -> Router {
+        Router::at(free_port())
+    }
+
+    pub fn at(port: u16) -> Router {
+        Router::start(port, "tcp", Config::default())
     }
 
     pub fn secured(config: Config) -> Router {

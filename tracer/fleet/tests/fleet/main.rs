@@ -3,14 +3,14 @@
 mod bench;
 mod secured;
 
-use bench::{Bench, poll};
+use bench::{Bench, Router, poll};
 use std::time::{Duration, Instant};
 use wirelap_hosts::stream::{FleetFrame, Frame};
 
 #[test]
 fn an_agent_runs_while_somebody_watches_and_a_second_collector_gets_the_same_one() {
     let bench = Bench::new();
-    let router = bench.router();
+    let router = Router::new();
     let agent = bench.agent(&router, "robot", &[]);
     agent.says("robot waits in fleet plant");
     assert_eq!(bench.started(), 0, "nobody watches");
@@ -48,7 +48,7 @@ fn an_agent_runs_while_somebody_watches_and_a_second_collector_gets_the_same_one
 #[test]
 fn what_comes_and_goes_is_told() {
     let bench = Bench::new();
-    let router = bench.router();
+    let router = Router::new();
     let collector = bench.collect(&router, &[]);
     collector.gets(
         "that nobody is there",
@@ -78,7 +78,7 @@ fn what_comes_and_goes_is_told() {
     let collector = bench.collect(&router, &[]);
     assert_eq!(collector.status(), Some(255));
     assert!(collector.said().contains("nobody listens on tcp/"), "{}", collector.said());
-    let router = bench.router_at(router.port);
+    let router = Router::at(router.port);
     again.says("robot waits");
     bench.collect(&router, &[]).gets("the host again", is_hello);
 }
@@ -86,7 +86,7 @@ fn what_comes_and_goes_is_told() {
 #[test]
 fn an_agent_that_cannot_run_says_why() {
     let bench = Bench::new();
-    let router = bench.router();
+    let router = Router::new();
     bench.breaks_with("attaching probes needs CAP_BPF");
     let _agent = bench.agent(&router, "robot", &[]);
     bench.collect(&router, &[]).gets("the reason", |frame| {

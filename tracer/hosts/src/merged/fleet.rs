@@ -50,7 +50,9 @@ impl MergedHosts {
         let Some(fleet) = self.fleet.as_mut() else { return };
         if fleet.carriers.len() < MAX_CARRIERS && fleet.carriers.insert((one, other)) {
             let alone = self.hosts.len().saturating_sub(fleet.names.len());
-            (0..alone).for_each(|index| self.ask_host(index, Question::Carrier(one, other)));
+            for index in 0..alone {
+                self.ask_host(index, Question::Carrier(one, other));
+            }
         }
     }
 
@@ -58,8 +60,9 @@ impl MergedHosts {
     pub(super) fn tell_carriers(&self, index: usize) {
         let Some(fleet) = &self.fleet else { return };
         if index < self.hosts.len().saturating_sub(fleet.names.len()) {
-            let carriers = fleet.carriers.iter();
-            carriers.for_each(|(a, b)| self.ask_host(index, Question::Carrier(*a, *b)));
+            for (one, other) in &fleet.carriers {
+                self.ask_host(index, Question::Carrier(*one, *other));
+            }
         }
     }
 

@@ -41,7 +41,9 @@ impl MergedHosts {
             host.state.status = HostStatus::SameKernel { observed_by: observed_by.clone() };
             resting.push(other);
         }
-        resting.into_iter().for_each(|other| self.ask_host(other, Question::Rest(true)));
+        for other in resting {
+            self.ask_host(other, Question::Rest(true));
+        }
     }
 
     /// An agent has ended: another one of its kernel goes on, if there is one.
