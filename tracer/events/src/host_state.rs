@@ -123,7 +123,7 @@ impl ClockStep {
         let width = most.saturating_sub(least).unsigned_abs();
         if far == i64::MIN || far == i64::MAX {
             format!("stepped {way} by {} or more", time(near))
-        } else if width / 8 > near.unsigned_abs() {
+        } else if width > near.unsigned_abs() / 4 {
             format!("stepped {way} by {} to {}", time(near), time(far))
         } else {
             let half = i64::try_from(width / 2).unwrap_or(i64::MAX);
@@ -171,9 +171,9 @@ mod tests {
     #[test]
     fn a_step_is_told_as_exactly_as_it_is_known() {
         let words = |by| ClockStep { at: Nanos(0), by }.words();
-        assert_eq!(words([-255_100_000, -254_900_000]), "stepped back by 255 ms ± 100 µs");
-        assert_eq!(words([249_000_000, 251_000_000]), "stepped forward by 250 ms ± 1.00 ms");
-        assert_eq!(words([-260_000_000, -59_000_000]), "stepped back by 59.0 ms to 260 ms");
+        assert_eq!(words([-255_100_000, -254_900_000]), "stepped back by 255.0 ms ± 100.0 µs");
+        assert_eq!(words([249_900_000, 250_100_000]), "stepped forward by 250.0 ms ± 100.0 µs");
+        assert_eq!(words([-260_000_000, -59_000_000]), "stepped back by 59.0 ms to 260.0 ms");
         assert_eq!(words([i64::MIN, -59_000_000]), "stepped back by 59.0 ms or more");
         assert_eq!(words([i64::MIN, i64::MAX]), "stepped");
     }

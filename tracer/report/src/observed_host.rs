@@ -56,16 +56,13 @@ pub struct ObservedHost {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clock_steps: Vec<ObservedClockStep>,
     /// Number of all steps of its clock.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default)]
     pub clock_step_count: u64,
-}
-
-fn is_none(count: &u64) -> bool {
-    *count == 0
 }
 
 /// A step of a host's clock: nothing is joined across it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[expect(clippy::struct_field_names, reason = "the names of times end in their unit")]
 pub struct ObservedClockStep {
     /// When, by the monotonic clock of host 1.
     pub at_ns: u64,

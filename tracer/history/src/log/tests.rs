@@ -164,7 +164,7 @@ fn each_step_of_a_hosts_clock_is_one_entry_with_its_size() {
         LogEvent::Host { what, .. } if what.contains("stepped") => Some(what),
         _ => None,
     });
-    let expected = ["forward by 250 ms", "back by 255 ms", "forward by 59.0 ms"];
-    let expected = expected.map(|by| format!("its clock has stepped {by} ± 100 µs"));
+    let expected = ["forward by 250.0 ms", "back by 255.0 ms", "forward by 59.0 ms"];
+    let expected = expected.map(|by| format!("its clock has stepped {by} ± 100.0 µs"));
     assert_eq!(told.collect::<Vec<_>>(), expected);
 }

@@ -48,12 +48,11 @@ impl Steadiness {
         }
         let rate = ahead.saturating_sub(ahead_before) as f64 / seconds;
         let is_same = |known: &f64| (rate - known).abs() * seconds <= READING + TOLERANCE * seconds;
-        match self.rate.filter(is_same) {
-            Some(known) => {
-                self.rate = Some(known + (rate - known) * NEW);
-                self.since.get_or_insert(before);
-            }
-            None => (self.rate, self.since) = (Some(rate), None),
+        if let Some(known) = self.rate.filter(is_same) {
+            self.rate = Some(known + (rate - known) * NEW);
+            self.since.get_or_insert(before);
+        } else {
+            (self.rate, self.since) = (Some(rate), None);
         }
     }
 
