@@ -201,19 +201,15 @@ impl TcpMarks {
     /// Everything before `end` is ready. `certain` is false when earlier reports may have been lost:
     /// then this one tells nothing about the bytes before `end`.
     pub fn ready(&mut self, end: Offset, at: Nanos, certain: bool) {
-        // What was read before the first report was ready before it: the hook is attached when there is something to see by it.
-        let (read_to, read_at) = self.read_to;
-        let is_late = self.ready_to == Offset(0) && read_to > Offset(0) && read_at < at;
-        let from = if is_late { read_to } else { self.ready_to };
-        if end > from {
-            let start = if certain && !is_late { from } else { end };
+        if end > self.ready_to {
+            let start = if certain { self.ready_to } else { end };
             self.readies.push(Mark { range: ByteRange { start, end }, at });
             if !self.losses.is_empty() {
-                self.decide(from, end, at);
+                self.decide(self.ready_to, end, at);
             }
-            self.came_through(ByteRange { start: from, end }, at);
+            self.came_through(ByteRange { start: self.ready_to, end }, at);
+            self.ready_to = end;
         }
-        self.ready_to = self.ready_to.max(end);
     }
 
     /// A thread read `range`, which the wakeups in `led` led to.

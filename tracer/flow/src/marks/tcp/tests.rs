@@ -256,17 +256,6 @@ fn lost_observations_do_not_borrow_their_neighbours() {
     assert_eq!(marks.path(range(5, 10)).ready, Some(Nanos(1)));
 }
 
-#[test]
-fn what_was_read_before_the_first_report_is_not_ready_with_it() {
-    let mut marks = marks();
-    marks.read(range(0, 10), Nanos(5), TaskId::default(), Chain::default());
-    marks.ready(Offset(20), Nanos(30), true);
-    assert_eq!(marks.ready_at(range(0, 10)), None);
-    assert_eq!(marks.ready_at(range(10, 15)), None, "another report may have been missed");
-    marks.ready(Offset(30), Nanos(40), true);
-    assert_eq!(marks.ready_at(range(20, 30)), Some(Nanos(40)));
-}
-
 /// Asserts that the times of packets alone are those of the whole path, and that this has nothing
 /// else.
 fn assert_alone(marks: &TcpMarks, extent: ByteRange) {
