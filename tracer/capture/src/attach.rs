@@ -9,7 +9,7 @@ use crate::links::{ProgramLink, ProgramLinks};
 use crate::object::{self, Symbols};
 use crate::ring::{RingKind, ring_hook};
 use crate::tls::{self, TlsWatch};
-use crate::{AttachError, CaptureConfig, CaptureError, btf, filter, kernel, preemption};
+use crate::{AttachError, CaptureConfig, CaptureError, btf, filter, hooks, kernel, preemption};
 use aya::programs::{CgroupAttachMode, CgroupSkbAttachType, Iter, Program as Loaded, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
 use rustix::io::Errno;
@@ -270,7 +270,7 @@ fn choose(
 ) -> Result<ChosenHook, AttachError> {
     let mut chosen = ChosenHook::untried(observation);
     for hook in observation.hooks {
-        let is_at_once = when.is_at_once();
+        let is_at_once = when.is_at_once() || is_exit_observed(hook, links);
         let loaded = load_hook(ebpf, btf, hook);
         let attached = loaded.and_then(|()| {
             if is_at_once {
@@ -302,6 +302,13 @@ fn choose(
         }
     }
     Ok(chosen)
+}
+
+/// True if a program is attached to the exit of a function whose entry this hook observes. Then the hook must not be attached when
+/// messages are traced: whenever the programs of a function change, the kernel lets the calls in progress pass over those at its exit, and
+/// does not count that (`kernel/bpf/trampoline.c`, `bpf_tramp_image_put()`).
+fn is_exit_observed(hook: &ObservationHook, links: &ProgramLinks) -> bool {
+    hooks::programs().any(|its| links.contains_key(its.name) && hook.enters_what(its))
 }
 
 fn load_hook(ebpf: &mut Ebpf, btf: &Btf, hook: &ObservationHook) -> Result<(), HookError> {

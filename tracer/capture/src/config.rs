@@ -39,8 +39,8 @@ pub struct CaptureConfig {
 pub enum UdpHooks {
     /// Never. Sends of datagrams are not observed then.
     Never,
-    /// The hooks are attached when a traced socket has sent a datagram, so that a host without datagrams has no cost. Earlier sends are
-    /// not observed, and their messages begin at their packet.
+    /// The hook at the entry is attached when a traced socket has sent a datagram, so that a host without datagrams has no cost. The
+    /// entries of earlier sends are not observed. Where the exit is that of a function, the entry is observed from the beginning.
     WhenSeen,
     /// From the beginning.
     Always,

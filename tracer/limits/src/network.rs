@@ -58,9 +58,6 @@ pub const CPU_EVENT_DISORDER: Nanos = ms(2);
 /// Time after which it stays unknown what a read took: less than messages wait for their events.
 pub const LONGEST_WAIT_FOR_DATAGRAM: Nanos = ms(40);
 
-/// The longest time from a packet's arrival until its socket has it and wakes the reader, which one softirq does.
-pub const LONGEST_STACK_RX: Nanos = us(100);
-
 /// Time after its coming in within which a datagram is in its socket's queue.
 pub const LONGEST_WAY_TO_QUEUE: Nanos = ms(1);
 

@@ -50,9 +50,6 @@ pub enum AttachTime {
     DatagramSent,
     /// As soon as a traced packet has passed a device with a qdisc.
     QdiscSeen,
-    /// As soon as there was a datagram, a read from a TCP socket whose peer may be on another host, or a loss. Between the ends of a TCP
-    /// connection on this host, a socket is ready when the network wakes its reader.
-    ReadinessNeeded,
     /// As soon as a traced socket has read a datagram.
     DatagramRead,
     /// As soon as a traced socket has read a datagram, or from a TCP socket whose peer may be on another host.
@@ -63,6 +60,14 @@ impl AttachTime {
     /// True if the observation is attached from the beginning.
     pub(crate) fn is_at_once(self) -> bool {
         matches!(self, AttachTime::Always | AttachTime::Udp)
+    }
+}
+
+impl ObservationHook {
+    /// True if a program of this hook is at the entry of the same function as a program at its exit.
+    pub(crate) fn enters_what(&self, exits: ProbeProgram) -> bool {
+        let AttachPoint::Exit(function) = exits.attach else { return false };
+        self.programs.iter().any(|program| program.attach == AttachPoint::Entry(function))
     }
 }
 
@@ -110,9 +115,8 @@ impl KernelObservation {
             return None;
         }
         if config.detail >= self.detail {
-            let waits_for_datagrams =
-                matches!(self.when, AttachTime::DatagramSent | AttachTime::ReadinessNeeded);
-            let at_once = waits_for_datagrams && config.datagrams == UdpHooks::Always;
+            let at_once =
+                self.when == AttachTime::DatagramSent && config.datagrams == UdpHooks::Always;
             return Some(if at_once { AttachTime::Always } else { self.when });
         }
         match (self.below, config.datagrams) {

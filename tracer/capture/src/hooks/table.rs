@@ -116,8 +116,30 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         probe: Some(Probe::Send),
     },
     KernelObservation {
-        // Before the exit: whenever the programs of a function change, the kernel lets the calls in progress pass over those at its exit,
-        // and does not count that (`kernel/bpf/trampoline.c`, `bpf_tramp_image_put()`).
+        name: "send (UDP)",
+        hooks: &[
+            ObservationHook {
+                name: "tracepoint sock_send_length",
+                programs: &[tracepoint("send_exit", "sock_send_length")],
+            },
+            ObservationHook {
+                name: "fexit udp_sendmsg, udpv6_sendmsg",
+                programs: &[
+                    exit("send_exit_udp", "udp_sendmsg"),
+                    exit("send_exit_udpv6", "udpv6_sendmsg"),
+                ],
+            },
+        ],
+        without: "UDP messages have no send: their latencies begin at the packet",
+        remedy: NEWER,
+        required: false,
+        when: AttachTime::Udp,
+        detail: TraceDetail::Path,
+        below: BelowDetail::Datagrams,
+        per_message: true,
+        probe: Some(Probe::Send),
+    },
+    KernelObservation {
         name: "send (UDP), entry",
         hooks: &[
             ObservationHook {
@@ -141,30 +163,6 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         per_message: true,
         // Without it a send is there, and its latency counts as one that begins later.
         probe: None,
-    },
-    KernelObservation {
-        name: "send (UDP)",
-        hooks: &[
-            ObservationHook {
-                name: "tracepoint sock_send_length",
-                programs: &[tracepoint("send_exit", "sock_send_length")],
-            },
-            ObservationHook {
-                name: "fexit udp_sendmsg, udpv6_sendmsg",
-                programs: &[
-                    exit("send_exit_udp", "udp_sendmsg"),
-                    exit("send_exit_udpv6", "udpv6_sendmsg"),
-                ],
-            },
-        ],
-        without: "UDP messages have no send: their latencies begin at the packet",
-        remedy: NEWER,
-        required: false,
-        when: AttachTime::DatagramSent,
-        detail: TraceDetail::Path,
-        below: BelowDetail::Datagrams,
-        per_message: true,
-        probe: Some(Probe::Send),
     },
     KernelObservation {
         name: "read",
@@ -223,10 +221,10 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
                 programs: &[entry("ready_fentry", "sock_def_readable")],
             },
         ],
-        without: "sockets count as ready when the network wakes their readers; where these did not sleep, the network stack counts as their own time",
+        without: "the receiver's network stack, its wakeup and its reading are one segment",
         remedy: NEWER,
         required: false,
-        when: AttachTime::ReadinessNeeded,
+        when: AttachTime::Always,
         detail: TraceDetail::Full,
         below: BelowDetail::Datagrams,
         per_message: true,

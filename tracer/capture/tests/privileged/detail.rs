@@ -10,11 +10,11 @@ use std::io::{IoSlice, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::sync::mpsc;
 use std::thread;
-use wirelap_capture::{Capture, CaptureConfig, UdpHooks};
+use wirelap_capture::{Capture, CaptureConfig};
 use wirelap_events::{Body, PacketHook, TraceDetail};
 
 fn with(detail: TraceDetail) -> CaptureConfig {
-    CaptureConfig { detail, datagrams: UdpHooks::WhenSeen, ..everything() }
+    CaptureConfig { detail, ..everything() }
 }
 
 /// True if there is an event that only more detail brings.

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
-use wirelap_capture::{Capture, CaptureConfig, MAX_BATCH, UdpHooks};
+use wirelap_capture::{Capture, CaptureConfig, MAX_BATCH};
 use wirelap_events::{
     Body, DroppedPacket, Event, Nanos, NetNs, Packet, PacketHook, PacketId, Pid, Probe, ReadCall,
     ReadKind, Ready, SendCall, SendKind, Seq, Socket, SocketId, Wake, WrittenBytes,
@@ -68,23 +68,15 @@ pub fn cgroup_root() -> PathBuf {
 pub fn warm_up(seen: &mut Seen, capture: &mut Capture) -> UdpSocket {
     let socket = UdpSocket::bind((V4, 0)).unwrap();
     let at = socket.local_addr().unwrap();
-    let has_left = |seen: &Seen| seen.packets(PacketHook::Xmit).count() > 0;
     socket.send_to(&[0], at).unwrap();
-    seen.collect(capture, "the first datagram", has_left);
+    seen.collect(capture, "the first datagram", |seen| !seen.sends_at(at.port()).is_empty());
     seen.forget();
     socket
 }
 
-/// Everything from the beginning, this process included, in a ring that is large enough for any test.
+/// Everything, this process included, in a ring that is large enough for any test.
 pub fn everything() -> CaptureConfig {
-    let datagrams = UdpHooks::Always;
-    CaptureConfig { exclude_self: false, datagrams, ..CaptureConfig::default() }
-}
-
-/// This process, with the hooks that wait for datagrams: those of other tests do not count.
-pub fn this_process_when_seen() -> CaptureConfig {
-    let pids = vec![Pid(std::process::id())];
-    CaptureConfig { datagrams: UdpHooks::WhenSeen, pids, ..everything() }
+    CaptureConfig { exclude_self: false, ..CaptureConfig::default() }
 }
 
 /// Times when packets left, and their numbers in the order of their events, by the memory that they were in.

@@ -2,7 +2,7 @@
 
 use crate::support::{
     Seen, V4, V6, assert_covers, connect, everything, in_own_netns, pattern, port, sent, taken,
-    this_process_when_seen, wait_until, warm_up,
+    wait_until,
 };
 use rustix::net::{AddressFamily, SocketType};
 use std::io::{Read as _, Write as _};
@@ -65,30 +65,6 @@ fn a_conversation_over_ipv4() {
 #[test]
 fn a_conversation_over_ipv6() {
     conversation(V6);
-}
-
-/// Between two ends on loopback, a socket is ready when its reader is woken. What needs more, brings the hook.
-#[test]
-fn sockets_that_become_ready_are_observed_once_there_was_a_datagram() {
-    in_own_netns(|netns| {
-        let mut capture = Capture::attach(&this_process_when_seen()).unwrap();
-        let mut seen = Seen::new(netns);
-        let talk = || {
-            let (mut near, mut far) = connect(V4);
-            near.write_all(&[7; BYTES]).unwrap();
-            far.read_exact(&mut [0; BYTES]).unwrap();
-        };
-        let readies = |seen: &Seen| {
-            seen.events.iter().filter(|(event, _)| matches!(event.body, Body::Ready(_))).count()
-        };
-        talk();
-        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
-        assert_eq!(readies(&seen), 0);
-        let _first = warm_up(&mut seen, &mut capture);
-        talk();
-        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
-        assert!(readies(&seen) > 0);
-    });
 }
 
 #[test]

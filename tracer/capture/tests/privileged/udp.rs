@@ -4,15 +4,11 @@ mod pauses;
 mod reads;
 
 use crate::raw;
-use crate::support::{
-    Seen, V4, V6, everything, in_own_netns, pattern, this_process_when_seen, warm_up,
-};
+use crate::support::{Seen, V4, V6, everything, in_own_netns, pattern, warm_up};
 use std::net::{IpAddr, UdpSocket};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use wirelap_capture::Capture;
-use wirelap_events::{
-    Body, PacketHook, PacketId, ReadKind, ReadyKind, SendCall, SendKind, Transport,
-};
+use wirelap_events::{Body, PacketHook, PacketId, ReadKind, ReadyKind, SendKind, Transport};
 
 const MESSAGES: usize = 23;
 
@@ -120,29 +116,6 @@ fn each_datagram_of_a_sendmmsg_has_its_own_time() {
             exits.push(event.at);
         }
         assert_eq!(exits.len(), BATCH);
-    });
-}
-
-#[test]
-fn sends_are_observed_once_a_datagram_was_sent() {
-    in_own_netns(|netns| {
-        let mut capture = Capture::attach(&this_process_when_seen()).unwrap();
-        let mut seen = Seen::new(netns);
-        let socket = UdpSocket::bind((V4, 0)).unwrap();
-        let at = socket.local_addr().unwrap();
-        socket.send_to(&[0; 10], at).unwrap();
-        let has_left = |seen: &Seen, number| seen.packets(PacketHook::Rx).count() == number;
-        seen.collect(&mut capture, "the first datagram", |seen| has_left(seen, 1));
-        assert!(seen.sends_at(at.port()).is_empty());
-        socket.send_to(&[0; 20], at).unwrap();
-        seen.collect(&mut capture, "the second datagram", |seen| {
-            has_left(seen, 2) && !seen.sends_at(at.port()).is_empty()
-        });
-        let [SendCall { kind: SendKind::Datagram { len: 20, entered: Some(_) }, .. }] =
-            seen.sends_at(at.port())[..]
-        else {
-            panic!("{:?}", seen.sends_at(at.port()));
-        };
     });
 }
 

@@ -1,11 +1,9 @@
 //! From what the hooks saw to one leg whose times run forward.
 
 use wirelap_events::{
-    Circumstances, FlowKey, FlowRange, Hop, Leg, Nanos, Saturate, SleepCall, SocketId, Stage,
-    StageTimes,
+    Circumstances, FlowKey, FlowRange, Hop, Leg, Nanos, Saturate, SocketId, Stage, StageTimes,
 };
 use wirelap_flow::{Path, set_off};
-use wirelap_limits::network::LONGEST_STACK_RX;
 
 /// A leg, which is large, in the place of a `spare` one if there is one, and how many stages had to be left out because their times contradicted the others.
 pub fn build(
@@ -81,22 +79,10 @@ fn add_wakeup(leg: &mut Leg, chain: &[Hop]) -> u64 {
     if running > read || wakeup > running {
         return 1;
     }
-    let is_unready =
-        leg.times.get(Stage::Ready).is_none() && leg.times.get(Stage::Rx) == Some(since);
-    if is_unready && woken_by_packet(&hops[0], since) {
-        leg.times.set(Stage::Ready, wakeup);
-    }
     leg.times.set(Stage::Wakeup, wakeup);
     leg.times.set(Stage::Running, running);
     leg.chain.extend_from_slice(hops);
     0
-}
-
-/// True if the packet that came in at `since` has woken the thread: the socket is ready and wakes its reader in the same softirq.
-fn woken_by_packet(hop: &Hop, since: Nanos) -> bool {
-    let may_wait_for_data = !matches!(hop.sleep, SleepCall::Timer | SleepCall::Lock);
-    let woken = hop.woken.since(since);
-    hop.from_irq && may_wait_for_data && woken.is_some_and(|after| after <= LONGEST_STACK_RX)
 }
 
 /// Leaves out stages that lie after the read or before an earlier stage: clocks of two CPUs, or a mark
@@ -194,35 +180,6 @@ mod tests {
         let segments = leg(&path(&hop(20, 30))).0.segments();
         assert_eq!(segments.sched_gap(), None);
         assert_eq!(segments.get(Segment::Busy), Some(Nanos(50)));
-    }
-
-    #[test]
-    fn a_socket_that_is_not_seen_to_be_ready_is_so_when_the_network_wakes_its_reader() {
-        let woken = |hop: Hop| {
-            let hops = [hop];
-            leg(&Path { rx: Some(Nanos(50)), ready: None, ..path(&hops) }).0.segments()
-        };
-        let [by_packet] = hop(60, 90).map(|hop| Hop { from_irq: true, ..hop });
-        let segments = woken(by_packet);
-        assert_eq!(segments.get(Segment::StackRx), Some(Nanos(10)));
-        assert_eq!(segments.get(Segment::Wakeup), Some(Nanos(0)));
-        assert_eq!(segments.get(Segment::RunQueue), Some(Nanos(30)));
-        let others = [
-            Hop { from_irq: false, ..by_packet },
-            Hop { sleep: SleepCall::Timer, ..by_packet },
-            Hop { sleep: SleepCall::Lock, ..by_packet },
-        ];
-        for other in others {
-            let segments = woken(other);
-            assert_eq!(segments.get(Segment::StackRx), None, "{other:?}");
-            assert_eq!(segments.get(Segment::Wakeup), Some(Nanos(10)), "{other:?}");
-        }
-        let late = LONGEST_STACK_RX + Nanos(51);
-        let hops = [Hop { woken: late, running: late, ..by_packet }];
-        let slow = Path { rx: Some(Nanos(50)), ready: None, read: Some(late), ..path(&hops) };
-        let segments = leg(&slow).0.segments();
-        assert_eq!(segments.get(Segment::StackRx), None);
-        assert_eq!(segments.get(Segment::Wakeup), Some(LONGEST_STACK_RX + Nanos(1)));
     }
 
     #[test]
