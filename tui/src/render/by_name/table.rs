@@ -33,8 +33,7 @@ pub fn draw(
 ) {
     let has_muted = rows.iter().any(|row| row.muted != MutedExtent::None);
     let has_errors = rows.iter().any(|row| row.clock_error > Nanos(0));
-    let more = usize::from(has_muted) * MUTED
-        + usize::from(has_errors) * (ERROR + TIMES * LIMIT);
+    let more = usize::from(has_muted) * MUTED + usize::from(has_errors) * (ERROR + TIMES * LIMIT);
     let room = text::columns_left(area.width, 2 + more);
     let columns = Columns::of(room, shown.by.len(), order);
     let (head, body) = split_top(area, 1);

@@ -277,7 +277,8 @@ mod tests {
         );
         let sampled = verdict(|facts| (facts.is_sampled, facts.matched) = (true, 1_800));
         assert_eq!(sampled, (Good, vec![]), "windows cut messages off");
-        let left_out = |share| verdict(|facts| (facts.is_sampled, facts.not_traced) = (true, share));
+        let left_out =
+            |share| verdict(|facts| (facts.is_sampled, facts.not_traced) = (true, share));
         assert_eq!(left_out(0.005), (Good, vec![]));
         assert_eq!(left_out(0.918), (Reduced, vec!["not_traced"]), "nobody has asked for it");
     }
