@@ -18,7 +18,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use wirelap_hosts::stream::{Question, RawFrame, STREAM_VERSION, answer_bytes};
-use wirelap_process::steward::{DeclaredCommand, Steward, StewardRole};
+use wirelap_process::steward::{DeclaredCommand, FurtherArguments, Steward, StewardRole};
 use wirelap_process::{Failure, Signals, catch_signals, output, rights};
 use zenoh::Session;
 
@@ -78,7 +78,11 @@ pub fn run(args: &AgentArgs) -> Result<ExitCode, Failure> {
     words.extend(args.options.iter().cloned());
     let failed = |error: std::io::Error| Failure::Machine(error.to_string());
     steward
-        .declare_commands(vec![DeclaredCommand { words, as_user: false }])
+        .declare_commands(vec![DeclaredCommand {
+            words,
+            as_user: false,
+            further: FurtherArguments::None,
+        }])
         .and_then(|()| steward.seal())
         .map_err(failed)?;
     // What reads the network has no rights from here on.
