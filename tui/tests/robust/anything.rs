@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use wirelap_correlate::snapshot::{
     Breakdown, BreakdownRow, Cause, Counts, Detail, Framed, Group, GroupNote, HistoryPoint,
     HolderShare, Holes, Lag, LagHolder, Muted, MutedExtent, OperationCost, Overdue, Overhead, Part,
-    Period, ProbeLoss, Process, Rate, RateSums, Scheduling, SegmentStat, Severity, SlowSubscriber,
+    Period, ProbeLoss, Process, Rate, RateSums, Refusal, Refusals, Scheduling, SegmentStat, Severity, SlowSubscriber,
     SlowSubscribers, Snapshot, SnapshotNote, Summary, Tail, TailRow, Trust, UncertainCounts,
     UnixClients, Unknown, UnknownTraffic, Unseen, Verdict, VerdictKind, Whereabouts, Why,
     WorstMessage,
@@ -287,6 +287,7 @@ prop_compose! {
                 encrypted: uncovered, unseen_pairs: 0, unannounced: 0, nameless: sent, guessed: uncovered,
                 perhaps_read: uncovered,
             },
+            refusals: Refusals { listed: vec![Refusal { reason: "any \u{9b}reason".into(), times: sent }], more: matched },
             partial: None,
             muted: (duplicates % 3 > 0).then_some(Muted { now: duplicates % 3 == 1, time: Nanos(sent) }),
             holes: Holes {
