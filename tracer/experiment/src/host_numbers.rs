@@ -95,7 +95,7 @@ fn is_there(host: &HostState) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::Nanos;
+    use wirelap_events::{ClockStep, Nanos};
 
     fn host(number: u8, name: &str, status: HostStatus, clock: HostClock) -> HostState {
         HostState { number, name: name.into(), status, clock, ..HostState::default() }
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn hosts_of_one_kernel_have_the_number_of_the_one_that_observes() {
-        let known = HostClock::Stepped { at: Nanos(1), by: 1 };
+        let known = HostClock::Stepped(ClockStep { at: Nanos(1), by: [1, 1] });
         let same = HostStatus::SameKernel { observed_by: "robot".into() };
         let mut snapshot = Snapshot {
             hosts: vec![
