@@ -56,7 +56,7 @@ mod tests {
     use wirelap_hosts::stream::RawFrame;
 
     const HELLO: &[u8] = b"\x01{}";
-    const ANSWER: &[u8] = &[3; 17];
+    const ANSWER: &[u8] = &[3; 25];
     const END: &[u8] = b"\x05bye";
     /// Records with five events.
     const RECORDS: &[u8] = &[2, 5, 0, 0, 0, 9];

@@ -102,5 +102,8 @@ pub const UNDELIVERED: TrustLimits = TrustLimits { reduced: 0.001, unusable: NEV
 /// Messages of a time that wirelap left out, because it did not keep up, are in no count. The figures of the rest are right.
 pub const NOT_TRACED: TrustLimits = TrustLimits { reduced: 0.01, unusable: NEVER };
 
+/// Parts in which the time that was left out is told.
+pub const PARTS: f64 = 1_000.0;
+
 /// Share of the time below which a row that is observed is a sample.
 pub const WHOLE_TIME: f64 = 0.999;

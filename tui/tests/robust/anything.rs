@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use wirelap_correlate::snapshot::{
     Breakdown, BreakdownRow, Cause, Counts, Detail, Framed, Group, GroupNote, HistoryPoint,
     HolderShare, Holes, Lag, LagHolder, Muted, MutedExtent, OperationCost, Overdue, Overhead, Part,
-    Period, ProbeLoss, Process, Rate, RateSums, Refusal, Refusals, Scheduling, SegmentStat, Severity, SlowSubscriber,
-    SlowSubscribers, Snapshot, SnapshotNote, Summary, Tail, TailRow, Trust, UncertainCounts,
-    UnixClients, Unknown, UnknownTraffic, Unseen, Verdict, VerdictKind, Whereabouts, Why,
-    WorstMessage,
+    Period, ProbeLoss, Process, Rate, RateSums, Refusal, Refusals, Scheduling, SegmentStat,
+    Severity, SlowSubscriber, SlowSubscribers, Snapshot, SnapshotNote, Summary, Tail, TailRow,
+    Trust, UncertainCounts, UnixClients, Unknown, UnknownTraffic, Unseen, Verdict, VerdictKind,
+    Whereabouts, Why, WorstMessage,
 };
 use wirelap_correlate::{Circumstance, Clause, CpuHolders, Dimension, ForeignName, Remedy};
 use wirelap_events::{

@@ -158,6 +158,8 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
             table::render(&report)
         };
         let text = format!("{text}{}", args.breakdown.table(report.breakdown.as_ref()));
+        // Lines of JSON have stdout for themselves.
+        let text = if args.json_lines { String::new() } else { text };
         json.write(&report, &text)
     } else {
         Ok(())

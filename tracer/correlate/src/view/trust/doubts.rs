@@ -7,9 +7,9 @@ use wirelap_events::Nanos;
 use wirelap_limits::trust::{
     CLOCKS, COARSE_TIMES, CONTRADICTED, CUT_SHORT, ENCRYPTED, EVENTS_LOST, EVENTS_LOST_SAMPLED,
     GIVEN_UP, GUESSED, LOSSES_STATED, NAMELESS, NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED, NOT_TRACED,
-    ONE_IS_TOO_MANY, PERHAPS_READ, READ_TWICE, READER_NOT_SEEN, SEND_NOT_SEEN, SHARED_MEMORY,
-    SPLIT_SUBFLOWS, TOO_MANY, TrustLimits, UNDECODED, UNDELIVERED, UNIX_CLIENTS, UNREAD, UNSEEN,
-    UNSEEN_BARE, UNSORTED,
+    ONE_IS_TOO_MANY, PARTS, PERHAPS_READ, READ_TWICE, READER_NOT_SEEN, SEND_NOT_SEEN,
+    SHARED_MEMORY, SPLIT_SUBFLOWS, TOO_MANY, TrustLimits, UNDECODED, UNDELIVERED, UNIX_CLIENTS,
+    UNREAD, UNSEEN, UNSEEN_BARE, UNSORTED,
 };
 
 /// Every reason to doubt, the gravest first.
@@ -149,7 +149,7 @@ impl FoundDoubts {
     }
 
     fn times(&mut self, facts: &TrustFacts) {
-        let thousandths = (facts.not_traced * 1000.0).round() as u64;
+        let thousandths = (facts.not_traced * PARTS).round() as u64;
         self.add_share(DoubtReason::NotTraced { thousandths }, NOT_TRACED, facts.not_traced);
         let packets = facts.file.too_late;
         self.add(DoubtReason::Unsorted { packets }, UNSORTED, packets, facts.events);
