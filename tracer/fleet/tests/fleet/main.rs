@@ -46,7 +46,7 @@ fn an_agent_runs_while_somebody_watches_and_a_second_collector_gets_the_same_one
 }
 
 #[test]
-#[ignore = "known gap: what an agent that is killed has started may outlive it"]
+#[ignore = "known gap: the end of what a killed agent has started was not seen"]
 fn what_comes_and_goes_is_told() {
     let bench = Bench::new();
     let router = Router::new();
