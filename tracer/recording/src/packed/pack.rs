@@ -96,6 +96,7 @@ fn next(number: u32) -> u32 {
 
 /// What was in a block.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one at a time, and nearly always the large one")]
 pub enum Unpacked {
     /// Its entries.
     Records(RecordBlock),

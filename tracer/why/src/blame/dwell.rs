@@ -12,6 +12,10 @@ use wirelap_limits::causes::{LONGEST_HANDING_ON, NOTICEABLE_TIME, SHORTEST_STALL
 
 impl LegParts<'_> {
     /// Between the read of the leg before and the send of this one.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "each kind of wait in the order in which they are charged"
+    )]
     pub fn charge_dwell(&mut self, before: &Leg, time: Nanos) {
         let Some((_, read)) = before.times.seen().next_back() else { return };
         let sent = read + time;
