@@ -17,7 +17,7 @@ const FOLLOWERS: usize = 64;
 impl Conversations {
     /// Notes who asks in this direction, if it is a server that copies what it asks for.
     pub(super) fn note_follower(&mut self, direction: Direction) {
-        let copies = self.flows.get(direction).is_some_and(|one| one.copies_log());
+        let copies = self.flows.get(direction).is_some_and(wirelap_flow::Conversation::copies_log);
         if !copies || self.followers.contains(&direction) {
             return;
         }

@@ -109,6 +109,10 @@ impl Deliveries {
     }
 
     /// Joins a message that was found in a direction to those that are open, and counts it.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "what a message is known by, in the order in which it is asked"
+    )]
     pub(super) fn take_message(
         &mut self,
         at: Nanos,
@@ -368,7 +372,9 @@ fn note_refusals(direction: Direction, c: &mut Context<'_>) {
     }
     let mut refusals = std::mem::take(&mut c.conversations.found_mut().refusals);
     if let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row)) {
-        refusals.iter().for_each(|reason| row.refusals.add(reason, 1));
+        for reason in &refusals {
+            row.refusals.add(reason, 1);
+        }
     }
     refusals.clear();
     c.conversations.found_mut().refusals = refusals;

@@ -148,6 +148,11 @@ impl FoundDoubts {
         }
     }
 
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of 0 to 1"
+    )]
     fn times(&mut self, facts: &TrustFacts) {
         let thousandths = (facts.not_traced * PARTS).round() as u64;
         self.add_share(DoubtReason::NotTraced { thousandths }, NOT_TRACED, facts.not_traced);
