@@ -32,6 +32,9 @@ use wirelap_process::steward::Steward;
 use wirelap_recording::Entry;
 use wirelap_recording::hosts::live::LiveClocks;
 
+/// Reads the monotonic clock, and that clock beside the oscillator.
+type ReadClocks = (fn() -> Nanos, fn() -> (Nanos, i64));
+
 /// The most hosts, with this one.
 pub const MAX_HOSTS: usize = 64;
 
@@ -116,7 +119,7 @@ impl MergedHosts {
     pub fn start(
         targets: &[HostTarget],
         steward: &Arc<Steward>,
-        (now, oscillator): (fn() -> Nanos, fn() -> (Nanos, i64)),
+        (now, oscillator): ReadClocks,
         own_boot: &str,
         pushed: Option<&PushedProgram>,
     ) -> io::Result<MergedHosts> {
@@ -134,7 +137,7 @@ impl MergedHosts {
         targets: &[HostTarget],
         news: Receiver<(usize, News)>,
         connections: Vec<Connection>,
-        (now, oscillator): (fn() -> Nanos, fn() -> (Nanos, i64)),
+        (now, oscillator): ReadClocks,
         own_boot: &str,
     ) -> MergedHosts {
         let fleet = targets.last().and_then(Fleet::of);
