@@ -190,7 +190,9 @@ fn long_names_and_large_numbers() {
 fn times_between_hosts_have_a_limit_or_the_error_beside_them() {
     let mut rows =
         vec![row([Some("a"), None], 10, 10, 90_000), row([Some("b"), None], 10, 10, 2_000_000)];
-    rows.iter_mut().for_each(|row| row.clock_error = Nanos(120_000));
+    for row in &mut rows {
+        row.clock_error = Nanos(120_000);
+    }
     let shown = text(&app([by_name(rows)], &keys("g")), SIZES[SIZES.len() - 1]);
     assert!(shown.contains("CLOCKS") && shown.contains("± 120 µs"), "{shown}");
     assert!(shown.contains("≤ 210 µs") && shown.contains("2.00 ms"), "{shown}");

@@ -172,9 +172,7 @@ impl SharedWindows {
                 told.push((at, WindowEdge::Close));
                 self.next = Some(at + (self.every - self.open));
             }
-            None => {}
-            Some(_) if self.open == Nanos(0) => {}
-            Some(next) if now + BEFORE_WINDOW >= next => {
+            Some(next) if self.open > Nanos(0) && now + BEFORE_WINDOW >= next => {
                 let at = next.max(now + BEFORE_WINDOW);
                 told.push((at, WindowEdge::Open));
                 if share >= WHOLE_FROM {
@@ -185,7 +183,7 @@ impl SharedWindows {
                     self.next = Some(at + self.open + uneven(self.every - self.open, self.number));
                 }
             }
-            Some(_) => {}
+            None | Some(_) => {}
         }
         self.edges.extend(&told);
         told
@@ -242,7 +240,7 @@ mod tests {
     fn edges(windows: &mut SharedWindows, until: Nanos) -> Vec<(Nanos, String)> {
         let mut out = Vec::new();
         windows.pass(until, &mut Nanos(0), &mut |event| {
-            out.push((event.at, format!("{:?}", event.body)))
+            out.push((event.at, format!("{:?}", event.body)));
         });
         out
     }
@@ -285,7 +283,13 @@ mod tests {
             let time = MEASURED_FOR.max(windows.every);
             at += time;
             bytes += whole as f64 * time.as_secs_f64() * share;
-            windows.measure(at, &[bytes as u64, 10], false);
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "far below 2^53"
+            )]
+            let sent = bytes as u64;
+            windows.measure(at, &[sent, 10], false);
             shares.push(windows.limit.unwrap().1);
         }
         shares
@@ -322,7 +326,7 @@ mod tests {
         let mut newest = SECOND + Nanos(5);
         let mut out = Vec::new();
         assert!(!windows.pass(SECOND * 2, &mut newest, &mut |event| {
-            out.push((event.at, event.body == Body::Window(false)))
+            out.push((event.at, event.body == Body::Window(false)));
         }));
         assert_eq!(out, [(SECOND + Nanos(5), true)]);
         assert_eq!(windows.due(SECOND * 2)[0], (SECOND * 3, WindowEdge::Open));

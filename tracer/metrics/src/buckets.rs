@@ -65,6 +65,7 @@ impl NativeBuckets {
                 continue;
             }
             // Bucket `i` has what is above 2^((i-1)/8) and not above 2^(i/8).
+            #[expect(clippy::cast_possible_truncation, reason = "a logarithm of a time")]
             let index = (middle.log2() * NATIVE_STEPS).ceil() as i32;
             match &mut last {
                 Some((at, sum)) if *at == index => *sum = sum.saturating_add(count),
@@ -112,7 +113,8 @@ fn last_of(spans: &[(i32, u32)]) -> Option<i32> {
 
 /// The middle of each bin in seconds, and its number of values, the smallest first.
 fn values(bins: &Bins) -> impl Iterator<Item = (f64, u64)> + '_ {
-    bins.iter().map(|(low, high, count)| ((low.0 as f64 + high.0 as f64) / 2.0 * SECONDS, count))
+    bins.iter()
+        .map(|(low, high, count)| (f64::midpoint(low.0 as f64, high.0 as f64) * SECONDS, count))
 }
 
 #[cfg(test)]

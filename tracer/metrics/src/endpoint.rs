@@ -69,7 +69,9 @@ impl Endpoint {
         let measured = SharedMeasured::default();
         let registry = Arc::new(Mutex::new(registry(measured.clone())));
         thread::Builder::new().name("metrics".into()).spawn(move || {
-            updates.into_iter().for_each(|update| measured.lock().take(&update));
+            for update in updates {
+                measured.lock().take(&update);
+            }
         })?;
         thread::Builder::new().name("metrics-http".into()).spawn(move || {
             let clients = Arc::new(AtomicUsize::new(0));

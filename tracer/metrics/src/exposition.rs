@@ -15,7 +15,7 @@ use std::fmt;
 pub enum Format {
     /// Prometheus' text format.
     Text,
-    /// OpenMetrics' text format.
+    /// The text format of `OpenMetrics`.
     OpenMetrics,
     /// Prometheus' protocol buffers, which have native histograms.
     #[cfg(feature = "protobuf")]

@@ -116,5 +116,7 @@ fn raise_bytes(bytes: &mut Overhead, newer: &Overhead) {
         (&mut bytes.retransmitted, newer.retransmitted),
         (&mut bytes.packets, newer.packets),
     ];
-    all.into_iter().for_each(|(mine, theirs)| *mine = theirs.max(*mine));
+    for (mine, theirs) in all {
+        *mine = theirs.max(*mine);
+    }
 }

@@ -250,13 +250,12 @@ impl Agent {
                 Question::Rest(rests) => self.rest(rests),
                 Question::Again if !self.rests => self.begin_again(),
                 Question::Carrier(one, other) => self.carriers.add(one, other),
-                Question::Again => {}
                 Question::Window { at, open } => {
                     if !self.windows.note(at, open) {
                         self.records.note(Note { subject: WINDOW_MISSED, text: "{}" });
                     }
                 }
-                Question::Ping(_) => {}
+                Question::Again | Question::Ping(_) => {}
             }
         }
     }

@@ -160,7 +160,6 @@ fn who_does_not_read_is_seen_in_a_window_as_well() {
 
 /// Before the first pause, nobody notes what it would be known by.
 #[test]
-#[ignore = "known gap: such losses are counted, and no verdict tells them"]
 fn a_loss_within_a_window_is_told() {
     for lost in [0, 1] {
         let mut sampled = Sampled::new();

@@ -22,6 +22,7 @@ const LONG: Duration = Duration::from_mins(1);
 /// A stand-in for `wirelap agent`: it writes a stream, and tells again what is open when it is asked.
 const AGENT: &str = r#"#!/bin/sh
 cd "$(dirname "$0")"
+echo $$ > pid
 echo started >> runs
 if [ -e broken ]; then cat broken >&2; exit 3; fi
 cat stream
@@ -95,6 +96,13 @@ impl Bench {
     /// Number of times that the agent has ended by itself.
     pub fn ended(&self) -> usize {
         self.runs("ended")
+    }
+
+    /// True if the agent that was started last is there.
+    pub fn is_there(&self) -> bool {
+        let pid = fs::read_to_string(self.file("pid")).unwrap();
+        // What has ended and was not waited for has no command line.
+        fs::read(format!("/proc/{}/cmdline", pid.trim())).is_ok_and(|line| !line.is_empty())
     }
 
     fn runs(&self, what: &str) -> usize {

@@ -191,9 +191,7 @@ impl Deliveries {
         self.note_place(found, key, c.conversations.flows_mut());
         self.note_lag(&new, key, joined, c);
         self.note_forwarded(key, joined, c.conversations.flows_mut());
-        if joined == Joined::Leg && c.coverage.pauses().has_paused() {
-            self.note_passed_in_window(key, c);
-        }
+        self.note_passed_in_window(key, joined, c);
         self.enter(&new, key, joined, c.conversations.flows_mut());
         self.note_answer(&new, key, c.conversations.flows_mut());
         self.note_release(key, c.conversations.flows());

@@ -36,10 +36,14 @@ impl Deliveries {
     }
 
     /// Notes to whom a message is passed on in a sampling window: what was sent before it and is not passed on by then is lost.
-    pub(super) fn note_passed_in_window(&self, key: LegKey, c: &mut Context<'_>) {
+    pub(super) fn note_passed_in_window(&self, key: LegKey, joined: Joined, c: &mut Context<'_>) {
+        if !matches!(joined, Joined::Leg | Joined::Copy) || !c.coverage.pauses().has_paused() {
+            return;
+        }
         let Some(leg) = self.messages.leg(key) else { return };
         let Some(message) = self.messages.message(leg.message) else { return };
-        let Some(first) = self.messages.path(key.0).last() else { return };
+        // The way of a copy may be known from its broker on only.
+        let Some(first) = self.messages.path(key.0).skip(1).last() else { return };
         let (subject, at, publisher) = (message.facts.subject, message.at, first.direction);
         let Some(row) = c.accounts.rows.get_mut(message.facts.row) else { return };
         let pauses = row.pauses(c.coverage.pauses());

@@ -125,7 +125,7 @@ fn a_broker_that_sleeps_with_an_earlier_message_leaves_the_next_one_unread() {
     let polled = OffCpu { asleep: Nanos(850_000), polled: Nanos(850_000), ..OffCpu::NONE };
     let rests = LegOffCpu { before_wakeup: Some(polled), ..LegOffCpu::NONE };
     let wakeup = |kind, time| (0, Segment::Wakeup, of(kind), time);
-    let parts = blamed_with(vec![first.clone(), second.clone()], vec![rests.clone()]);
+    let parts = blamed_with(vec![first.clone(), second.clone()], vec![rests]);
     assert!(parts.contains(&wakeup(VerdictKind::BrokerStalled, 800_000)), "{parts:?}");
     assert!(parts.contains(&wakeup(VerdictKind::Backpressure, 50_000)), "{parts:?}");
     first.circumstances.permission.at_earlier = Nanos(100_000);

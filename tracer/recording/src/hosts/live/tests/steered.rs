@@ -39,9 +39,12 @@ fn check_checked(world: &World, t: f64, clocks: &LiveClocks) {
     }
 }
 
+/// What was found, each with the time of the world at which it was.
+type Timed<T> = Vec<(f64, T)>;
+
 /// Runs a world, in which hosts tell of their oscillators or not, and checks each refresh, also without regard to what is checked if no
 /// clock is set. Returns the bounds, and the steps that were told, with the time at which each was.
-fn run(world: &World, told: bool) -> (Vec<(f64, Nanos)>, Vec<(f64, ClockStep)>) {
+fn run(world: &World, told: bool) -> (Timed<Nanos>, Timed<ClockStep>) {
     let (mut bounds, mut steps) = (Vec::new(), Vec::new());
     World { told, ..world.clone() }.run(|world, t, clocks| {
         check_checked(world, t, clocks);
@@ -126,7 +129,7 @@ fn a_queue_of_one_direction_leaves_no_more_than_the_clock_may_be_steered() {
             ];
             let (bounds, steps) = run(&world, false);
             assert_eq!(steps, []);
-            let is_free = |t: f64| t < 10.0 || t > 20.3;
+            let is_free = |t: f64| !(10.0..=20.3).contains(&t);
             are_narrow(&bounds.iter().copied().filter(|(t, _)| is_free(*t)).collect::<Vec<_>>());
             assert!(bounds.iter().all(|(t, bound)| *t < 1.0 || bound.0 < 6_000_000), "{bounds:?}");
         }
