@@ -1,7 +1,8 @@
 //! The connections that carry what an agent sends, which it leaves out: otherwise it would observe what it sends, send that, and so on.
 //!
 //! They are those of the agent's ancestors (sshd, which runs it), on the collector's host those of the processes that its steward has
-//! started (ssh), and those that are named: a router between agents and collector is nobody's ancestor.
+//! started (ssh), and those that are named: a router between agents and collector is nobody's ancestor. Workloads of `run --place` are started by
+//! the steward as well, and are what is to be observed.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -16,6 +17,9 @@ const MAX_KNOWN: usize = 65_536;
 
 /// Name of the process that starts the commands which reach other hosts.
 const STEWARD: &str = "wirelap-steward";
+
+/// Name of a process of `wirelap-workload` (`proc(5)`, `/proc/pid/comm`: 15 bytes).
+const WORKLOAD: &str = "wirelap-workloa";
 
 /// The connections that carry what this agent sends.
 #[derive(Debug, Default)]
@@ -41,8 +45,7 @@ impl Carriers {
         let mut pid = std::process::id();
         for generation in 0..MAX_ANCESTORS {
             let Some(parent) = parent(pid).filter(|parent| *parent > 1) else { break };
-            let name = fs::read_to_string(format!("/proc/{parent}/comm")).unwrap_or_default();
-            if generation == 0 && name.trim() == STEWARD {
+            if generation == 0 && is_called(parent, STEWARD) {
                 carriers.steward = Some(parent);
                 break;
             }
@@ -142,12 +145,17 @@ impl Carriers {
         if let Some(known) = self.looked_at.get(&pid) {
             return *known;
         }
-        let carries = parent(pid.0) == Some(steward);
+        let carries = parent(pid.0) == Some(steward) && !is_called(pid.0, WORKLOAD);
         if self.looked_at.len() < MAX_KNOWN {
             self.looked_at.insert(pid, carries);
         }
         carries
     }
+}
+
+/// True if a process has this name.
+fn is_called(pid: u32, name: &str) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim_end() == name)
 }
 
 /// The parent of a process (`proc(5)`, `/proc/pid/stat`).

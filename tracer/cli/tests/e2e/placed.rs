@@ -35,7 +35,6 @@ fn inside(line: &Line) -> String {
 }
 
 #[test]
-#[ignore = "known gap: messages of roles on other hosts are not followed"]
 fn roles_run_where_they_are_placed_and_leave_nothing_behind() {
     let (bench, line) = (Bench::new(), Line::new());
     let program: PathBuf = workload();
