@@ -19,7 +19,7 @@ pub type LiveSink = MeasuredSink<DeliveryCollector>;
 /// The option.
 #[derive(Clone, Debug, Default, Args)]
 pub struct MetricsArgs {
-    /// Hand out figures for Prometheus at this port, for programs on this host alone, or at this address: http://ADDRESS/metrics has
+    /// Hand out figures for Prometheus at this port, for programs on this host alone, or at this address: the page /metrics has
     /// messages, latencies, bytes and verdicts by row, and how far to trust them
     #[arg(long, value_name = "PORT|ADDRESS")]
     pub metrics: Option<EndpointAddress>,

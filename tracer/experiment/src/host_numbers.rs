@@ -9,7 +9,7 @@ use wirelap_process::{Failure, Signals};
 use wirelap_session::Tracer;
 
 /// Longest time until all agents send what they observe, and their clocks are known.
-const CONNECT: Duration = Duration::from_secs(60);
+const CONNECT: Duration = Duration::from_mins(1);
 
 /// Interval at which that is looked at.
 const LOOK: Duration = Duration::from_millis(20);

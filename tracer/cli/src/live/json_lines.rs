@@ -181,7 +181,8 @@ impl JsonLines {
 
     fn line(&self, at: Nanos, content: Content) -> String {
         let since_1970 = at.0.saturating_add_signed(self.wall_offset);
-        let time = SystemTime::UNIX_EPOCH + Duration::from_nanos(since_1970);
+        let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_nanos(since_1970));
+        let time = time.unwrap_or(SystemTime::UNIX_EPOCH);
         let at = humantime::format_rfc3339_micros(time).to_string();
         // A line is strings and numbers: serialising it cannot fail.
         let text =

@@ -58,15 +58,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     if !args.replay.is_empty() {
         return replay::run(args);
     }
-    if args.pcapng.is_some() && args.detail == DetailArg::Ends {
-        return Err(Failure::Usage(
-            "--pcapng writes packets, which --detail ends does not observe: use --detail path"
-                .into(),
-        ));
-    }
-    if let Some(why) = args.mutes_nothing().filter(|_| !args.mute.is_empty()) {
-        return Err(Failure::Usage(format!("--mute: {why}")));
-    }
+    fit_together(args)?;
     let steward = steward(args)?;
     let agents = agents(args, steward.as_ref())?;
     let traced = match &agents {
@@ -74,11 +66,6 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         None => args.traced_time(),
     };
     let outputs = Outputs::new(args.traced.force, steward.clone());
-    if args.json_lines && (args.writes_to_stdout() || args.explain) {
-        return Err(Failure::Usage(
-            "--json-lines has stdout: write --json to a file, and leave --explain out".into(),
-        ));
-    }
     let json = Json::open(args.json.as_deref(), &outputs)?;
     args.pcapng.as_deref().map_or(Ok(()), |path| outputs.allow(path, false))?;
     let view = args.view();
@@ -152,15 +139,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     // The recording is closed first, so that it is complete even if writing the report fails.
     let recorded = recorder.map(|recorder| notes::close(recorder, &report)).transpose();
     let written = if args.explain || !matches!(json, Json::No) {
-        let text = if args.explain {
-            pages(&report, ExplainOptions::default())
-        } else {
-            table::render(&report)
-        };
-        let text = format!("{text}{}", args.breakdown.table(report.breakdown.as_ref()));
-        // Lines of JSON have stdout for themselves.
-        let text = if args.json_lines { String::new() } else { text };
-        json.write(&report, &text)
+        json.write(&report, &text(args, &report))
     } else {
         Ok(())
     };
@@ -173,6 +152,35 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let unrecorded = if error.is_some() { None } else { recorded.err() };
     let failures = [failed, error.map(Failure::Measured), unrecorded, written.err()];
     Failure::all(failures.into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// Refuses options that contradict each other.
+fn fit_together(args: &LiveArgs) -> Result<(), Failure> {
+    if args.pcapng.is_some() && args.detail == DetailArg::Ends {
+        return Err(Failure::Usage(
+            "--pcapng writes packets, which --detail ends does not observe: use --detail path"
+                .into(),
+        ));
+    }
+    if let Some(why) = args.mutes_nothing().filter(|_| !args.mute.is_empty()) {
+        return Err(Failure::Usage(format!("--mute: {why}")));
+    }
+    if args.json_lines && (args.writes_to_stdout() || args.explain) {
+        return Err(Failure::Usage(
+            "--json-lines has stdout: write --json to a file, and leave --explain out".into(),
+        ));
+    }
+    Ok(())
+}
+
+/// The text of a report: pages or a table; none where lines of JSON have stdout for themselves.
+fn text(args: &LiveArgs, report: &RunReport) -> String {
+    if args.json_lines {
+        return String::new();
+    }
+    let text =
+        if args.explain { pages(report, ExplainOptions::default()) } else { table::render(report) };
+    format!("{text}{}", args.breakdown.table(report.breakdown.as_ref()))
 }
 
 /// Gives up the rights that are not needed.

@@ -60,9 +60,9 @@ fn metrics_are_those_of_the_report() {
     }
     // A broker is passed: all followed messages have a dwell, and every histogram the same messages.
     let followed = count(&of_row("wirelap_latency_seconds_count"));
-    assert_eq!(count(&of_row("wirelap_broker_dwell_seconds_count")), followed);
+    assert!((count(&of_row("wirelap_broker_dwell_seconds_count")) - followed).abs() < 0.5);
     assert!(followed <= count(&of_row("wirelap_messages_matched_total")));
-    assert_eq!(value(&metrics, "wirelap_events_lost_total{").unwrap_or_default(), 0.0);
+    assert!(value(&metrics, "wirelap_events_lost_total{").unwrap_or_default() < 0.5);
     assert_eq!(scrape(port, "/metrics"), None, "nobody listens any more");
 }
 

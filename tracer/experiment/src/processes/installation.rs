@@ -131,8 +131,8 @@ impl WorkloadInstallation {
         let status = self.steward.reap_workload(pid);
         let is_over = ended.is_ok_and(|count| count > 0);
         let said = String::from_utf8_lossy(&stderr.join().unwrap_or_default()).into_owned();
-        let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
-        let last = lines.last().unwrap_or_default();
+        let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+        let last = lines.next_back().unwrap_or_default();
         Ok(ProgramAnswer {
             stdout: stdout.join().unwrap_or_default(),
             said: last.strip_prefix("wirelap-workload: ").unwrap_or(last).to_owned(),

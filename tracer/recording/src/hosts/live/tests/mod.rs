@@ -145,7 +145,7 @@ fn told(world: &World, host: usize) -> Vec<f64> {
     let width = sizes[0][1] - sizes[0][0];
     let longest =
         world.links.iter().map(|link| link.delays[0] + link.delays[1]).fold(0.0, f64::max);
-    assert!(sizes.len() == 1 && width < 5_000_000 + 3 * whole(longest), "{sizes:?}");
+    assert!(sizes.len() == 1 && width < 1_000_000 + 3 * whole(longest), "{sizes:?}");
     told
 }
 
