@@ -248,7 +248,7 @@ fn traced(args: &RecordArgs) -> Result<TracedTime, Failure> {
 /// Checks that this host can be observed, if it is the only one, and gives up the rights that are not needed.
 ///
 /// # Errors
-/// It cannot be observed.
+/// The host cannot be observed.
 fn confine(args: &RecordArgs) -> Result<(), Failure> {
     if args.agents.are_given() {
         rights::confine_collector();
@@ -389,7 +389,7 @@ fn tracing(args: &RecordArgs) -> SessionSettings {
         alternates: adapts,
         run_time: None,
         drain: false,
-        // What is spent is read with each snapshot, and metrics are made of them.
+        // Spent time is read with each snapshot, and metrics are made of them.
         publish: adapts || args.metrics.metrics.is_some(),
     }
 }

@@ -296,7 +296,7 @@ impl TrialSeries<'_> {
             outputs: self.means.outputs,
             signals: self.means.signals,
             settings: SessionSettings {
-                // Whether all hosts are there is seen in snapshots.
+                // Snapshots tell when all hosts are there.
                 publish: self.means.agents.is_some(),
                 ..settings(self.request, trial, later)
             },

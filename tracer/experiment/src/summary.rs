@@ -54,7 +54,7 @@ pub fn report(
         breakdown: None,
         slow_subscribers: None,
         unknown: wirelap_report::ReportedUnknown::default(),
-        // Of the last trial that was observed: counts are of one trial, and clocks are known as of its end.
+        // The last trial that was observed: counts are of one trial, and clocks are known as of its end.
         hosts: records
             .iter()
             .rev()

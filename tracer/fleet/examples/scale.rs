@@ -32,7 +32,7 @@ use zenoh::{Config, Wait};
 /// Time from the first frame that is sent to the first event.
 const LEAD: Nanos = Nanos::from_millis(500);
 
-/// What is sent of one host at a time since the first event.
+/// Bytes of one host at a time since the first event.
 struct Block {
     at: Duration,
     host: usize,

@@ -85,7 +85,7 @@ pub fn run(args: &AgentArgs) -> Result<ExitCode, Failure> {
         }])
         .and_then(|()| steward.seal())
         .map_err(failed)?;
-    // What reads the network has no rights from here on.
+    // The process that reads the network has no rights from here on.
     rights::confine_collector();
     let signals = catch_signals()?;
     let waiting = Waiting { args, host, steward, signals };
@@ -101,7 +101,7 @@ pub fn run(args: &AgentArgs) -> Result<ExitCode, Failure> {
         if why != before {
             output::say(&format!("wirelap-fleet: {why}; trying again\n"));
         }
-        // What has worked for a while works again soon.
+        // A connection that has worked for a while works again soon.
         wait = if began.elapsed() > LONGEST_WAIT { FIRST_WAIT } else { wait };
         waiting.rest(wait);
         wait = wait.saturating_mul(2).min(LONGEST_WAIT);
@@ -268,7 +268,7 @@ struct Run {
     events: u64,
 }
 
-/// What goes on while there is a router.
+/// The service to collectors while there is a router.
 struct Serving<'a> {
     waiting: &'a Waiting<'a>,
     uplink: &'a Uplink,

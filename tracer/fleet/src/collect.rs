@@ -82,7 +82,7 @@ pub fn run(args: &CollectArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-/// What has come.
+/// News from the router.
 enum Incoming {
     /// An agent of a version is on a host, or has gone.
     Alive { host: String, version: String, is_there: bool },

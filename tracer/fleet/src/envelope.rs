@@ -1,4 +1,4 @@
-//! What is published of an agent's stream: a frame, and how many events came before it.
+//! The published form of an agent's stream: a frame, and how many events came before it.
 //!
 //! ```text
 //! run (8 bytes, little endian) | events before (8 bytes, little endian) | kind of the frame (1 byte) | the frame

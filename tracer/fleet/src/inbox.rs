@@ -1,4 +1,4 @@
-//! What has come from the router and waits to be written: a reader that stops for a moment does not make the router drop anything.
+//! Frames that have come from the router and wait to be written: a reader that stops for a moment does not make the router drop anything.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use std::time::Duration;
 /// The most bytes that wait. Whoever has more waits, and then the router drops.
 const MAX_BYTES: usize = 64 << 20;
 
-/// What waits, the oldest first.
+/// The frames that wait, the oldest first.
 #[derive(Debug)]
 pub struct Inbox<T> {
     state: Mutex<State<T>>,

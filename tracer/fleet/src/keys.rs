@@ -63,7 +63,7 @@ impl Keys {
     }
 }
 
-/// What a key of this layout tells.
+/// A key of this layout, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told<'a> {
     /// An agent of a version of the protocol waits on a host.
@@ -78,7 +78,7 @@ pub enum Told<'a> {
     Carrier(SocketAddr, SocketAddr),
 }
 
-/// What a key tells; `None` if a later version or somebody else has made it.
+/// Takes a key apart; `None` if a later version or somebody else has made it.
 pub fn told(key: &str) -> Option<Told<'_>> {
     let parts: Vec<&str> = key.split('/').collect();
     Some(match *parts.get(2..)? {

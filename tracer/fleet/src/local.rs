@@ -92,7 +92,7 @@ impl Drop for LocalAgent {
     }
 }
 
-/// What a run of the agent writes.
+/// The stream of a run of the agent.
 struct Stream {
     stdout: OwnedFd,
     stderr: OwnedFd,

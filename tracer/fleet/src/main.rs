@@ -21,7 +21,7 @@
 //! | `uplink`, `connections` | the connection to a router |
 //! | `router` | a router without plugins |
 
-// What comes from the network may be any bytes, so arithmetic must not overflow.
+// Input from the network may be any bytes, so arithmetic must not overflow.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,4 +1,4 @@
-//! What a collector has received of a host, so that it knows what is missing.
+//! The frames that a collector has received of a host, so that it knows which are missing.
 
 use crate::envelope::Envelope;
 
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(take(&mut host, 1, 0, RECORDS), None, "nobody has introduced itself");
         assert_eq!(take(&mut host, 1, 100, HELLO), Some(0));
         assert_eq!(take(&mut host, 1, 100, HELLO), None, "twice");
-        // What was under way when this collector came is no loss.
+        // Frames that were under way when this collector came are no loss.
         assert_eq!(take(&mut host, 1, 90, RECORDS), Some(0));
         assert_eq!(take(&mut host, 1, 95, RECORDS), Some(0));
         assert_eq!(take(&mut host, 1, 130, RECORDS), Some(30));

@@ -67,7 +67,7 @@ pub enum HostSampling {
 pub enum WindowEdge {
     /// A window begins.
     Open,
-    /// It ends.
+    /// The window ends.
     Close,
 }
 

@@ -1,13 +1,13 @@
-//! What metrics are: their kinds and units.
+//! Kinds and units of metrics.
 
-/// How a metric behaves.
+/// The kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FamilyKind {
-    /// It only grows; its name ends with `_total`.
+    /// The value only grows; its name ends with `_total`.
     Counter,
-    /// It is what it is now.
+    /// The value may rise and fall.
     Gauge,
-    /// It counts values in buckets.
+    /// Values are counted in buckets.
     Histogram,
 }
 

@@ -1,4 +1,4 @@
-//! What a session has shown so far.
+//! The state of a session, for metrics.
 
 use crate::row::MeasuredRow;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -11,7 +11,7 @@ use wirelap_history::{RowSlice, Update};
 /// The most rows that are told apart.
 const ROWS: usize = 1_024;
 
-/// What a session has shown so far. Counters never fall.
+/// The state of a session. Counters never fall.
 #[derive(Debug)]
 pub struct Measured {
     rows: Vec<MeasuredRow>,
@@ -109,7 +109,7 @@ const NUMBER: &str = "row";
 pub struct SharedMeasured(Arc<Mutex<Measured>>);
 
 impl SharedMeasured {
-    /// What is measured, for a short time alone.
+    /// The state, for a short time alone.
     pub fn lock(&self) -> MutexGuard<'_, Measured> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

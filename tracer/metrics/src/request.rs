@@ -9,7 +9,7 @@ const MAX_FIELDS: usize = 64;
 /// The path of the metrics.
 const PATH: &str = "/metrics";
 
-/// What a client has asked for.
+/// The request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     /// The metrics in a form; false if only the head of the answer is wanted.

@@ -1,4 +1,4 @@
-//! What a row has shown so far.
+//! The state of a row, for metrics.
 
 use wirelap_correlate::trust::reliability;
 use wirelap_correlate::{Counts, Group, Overhead, Reliability, Severity, Trust};
@@ -39,7 +39,7 @@ pub struct MeasuredRow {
     pub overdue: u64,
     /// Deliveries a second now.
     pub rate: f64,
-    /// How far its figures can be trusted.
+    /// Trust in its figures.
     pub reliability: Reliability,
     /// The verdicts that hold now.
     pub verdicts: Vec<HeldVerdict>,

@@ -14,6 +14,7 @@
 //! | [`segments`] | any segments, with gaps and overlaps, for what cuts a flow into PDUs |
 //! | [`pcap`], [`committed`] | packets of captures, and the captures that are in the repository |
 //! | [`tshark`], [`dissector`], [`messages`] | what tshark says of a capture, and the comparison with what we say |
+//! | [`poll()`] | waiting for what other processes do |
 //! | [`random`], [`mutate`] | the same random numbers each time, and files that are damaged with them |
 //!
 //! Whatever fails here fails a test, so functions panic where others would return an error.
@@ -32,9 +33,12 @@ pub mod over_websocket;
 pub mod packed;
 pub mod pcap;
 pub mod player;
+mod poll;
 pub mod random;
 pub mod segments;
 pub mod traffic;
 pub mod transcript;
 pub mod tshark;
 pub mod world;
+
+pub use poll::poll;

@@ -23,7 +23,7 @@ pub struct JsonLine {
     schema: &'static str,
     /// The time in UTC (RFC 3339), by this host's clock.
     at: String,
-    /// What the line has.
+    /// The content of the line.
     #[serde(flatten)]
     content: Content,
 }
@@ -81,7 +81,7 @@ struct RowLine {
     /// The one-way latency of the messages that were delivered in this time; absent if none were followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     one_way_ns: Option<TimesLine>,
-    /// How far the row's figures can be trusted: `good`, `reduced` or `unusable`.
+    /// Trust in the row's figures: `good`, `reduced` or `unusable`.
     trust: &'static str,
     /// The verdicts that hold now, the gravest first.
     verdicts: Vec<VerdictLine>,
@@ -139,7 +139,7 @@ pub struct JsonLines {
     before: Option<Arc<Snapshot>>,
     log: EventLog,
     told: u64,
-    /// What was delivered since the last line with figures.
+    /// Deliveries since the last line with figures.
     slice: Slice,
 }
 

@@ -12,8 +12,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
+
+pub use wirelap_test_support::poll;
 
 /// `$WIRELAP_WORKLOAD`, or the program beside `wirelap`.
 pub fn workload() -> PathBuf {
@@ -22,18 +24,6 @@ pub fn workload() -> PathBuf {
     let path = program.display();
     assert!(program.is_file(), "{path} is missing: cargo build -p wirelap-workload");
     program
-}
-
-/// Asks again and again until there is an answer.
-pub fn poll<T>(what: &str, time: Duration, mut ask: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + time;
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(Instant::now() < deadline, "{what} did not happen within {time:?}");
-        thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// A mosquitto that listens on `port` of 127.0.0.1.

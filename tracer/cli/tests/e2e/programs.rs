@@ -1,4 +1,4 @@
-//! What `wirelap live` hands out to other programs while it runs: metrics, and lines of JSON.
+//! Figures that `wirelap live` hands out to other programs while it runs: metrics, and lines of JSON.
 
 use crate::bench::{Bench, poll};
 use crate::{LONG, free_port};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-/// What is answered at the path.
+/// The answer at a path.
 fn scrape(port: u16, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).ok()?;
@@ -22,7 +22,7 @@ fn value(metrics: &str, begin: &str) -> Option<f64> {
     line.rsplit(' ').next()?.parse().ok()
 }
 
-/// How the series of the embedded broker begins: other tests run beside this one.
+/// The beginning of the series of the embedded broker: other tests run beside this one.
 fn of_row(name: &str) -> String {
     format!("{name}{{middleware=\"mqtt\",broker=\"rumqttd\"")
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// The user and group `nobody`.
@@ -17,15 +17,8 @@ const LONG: Duration = Duration::from_mins(1);
 pub const THREE: &str = "+bpf,+perfmon,+net_admin";
 
 /// Asks again and again until there is an answer.
-pub fn poll<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + LONG;
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(Instant::now() < deadline, "{what} did not happen within {LONG:?}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+pub fn poll<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
+    wirelap_test_support::poll(what, LONG, ask)
 }
 
 /// A folder of nobody's, with a copy of the program where nobody can reach it.

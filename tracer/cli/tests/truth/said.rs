@@ -12,9 +12,9 @@ pub struct Verdict {
     pub process: String,
     /// 0 if it names none.
     pub pid: u64,
-    /// Who had the CPU or the lock most of that time; empty if nobody is named.
+    /// The process that had the CPU or the lock most of that time; empty if nobody is named.
     pub culprit: String,
-    /// How much longer the messages that it made slow took, all together.
+    /// Time by which it made messages slower, all together.
     pub slow_ns: u64,
     /// The row that it is about.
     pub row: String,

@@ -1,4 +1,4 @@
-//! What the servers of a row have refused, by the reason that they gave.
+//! Refusals of the servers of a row, by the reason that they gave.
 
 use wirelap_events::Saturate;
 

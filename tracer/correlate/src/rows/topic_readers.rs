@@ -37,7 +37,7 @@ struct TopicReader {
     windows: ArrayVec<(Nanos, Nanos), WINDOWS>,
 }
 
-/// What is known of a topic.
+/// A topic, with its readers and its publisher.
 #[derive(Debug, Default)]
 struct KnownTopic {
     readers: Vec<TopicReader>,

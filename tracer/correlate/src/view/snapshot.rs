@@ -100,7 +100,7 @@ pub struct Group {
     pub uncertain: UncertainCounts,
     /// Messages that this host shows in part: whoever sent or read them is elsewhere. `None` if there are none.
     pub partial: Option<Box<PartialFigures>>,
-    /// What its servers have refused.
+    /// Refusals of its servers.
     pub refusals: Refusals,
     /// Notes for the user about this row.
     pub notes: Vec<GroupNote>,

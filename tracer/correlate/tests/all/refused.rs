@@ -1,4 +1,4 @@
-//! What servers refuse, in their own words.
+//! Refusals of servers, in their own words.
 
 use crate::played::Played;
 use wirelap_test_support::compose::{mqtt, nats};

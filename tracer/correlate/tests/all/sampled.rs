@@ -169,7 +169,7 @@ fn a_loss_within_a_window_is_told() {
                 (0..lost).filter(|_| n == 10).for_each(|_| sampled.swallowed());
                 sampled.watch.take(10);
             }
-            // What is under way when the window ends may come in the pause.
+            // A message that is under way when the window ends may come in the pause.
             sampled.cut_message(Cut::Read);
             let told = sampled.watch.world.events.len();
             (0..20).for_each(|_| sampled.message());

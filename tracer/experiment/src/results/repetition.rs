@@ -163,7 +163,7 @@ fn process_use(outcome: &Outcome, process: &RoleProcess, delivered: u64) -> Proc
         pid: process.pid,
         name: process.name.clone(),
         host: process.host.clone(),
-        // Of a process on another host, its agent tells.
+        // The agent of another host tells of its processes.
         cpu_share: parts.and_then(cpu_share).or_else(|| seen?.cpu_share),
         cpu_ns_per_message: meter.and_then(|meter| per_message(meter.cpu().as_nanos() as f64)),
         rss_bytes: meter.map(Meter::peak_rss).or_else(|| seen?.rss_bytes),

@@ -6,8 +6,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// The longest wait for anything.
@@ -17,15 +16,9 @@ const MESSAGES: u64 = 300;
 const BROKER: &str = "10.84.0.2";
 const ROUTER: &str = "tcp/10.84.0.2:7447";
 
-fn poll<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + LONG;
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(Instant::now() < deadline, "{what} did not happen within {LONG:?}");
-        thread::sleep(Duration::from_millis(5));
-    }
+/// Asks again and again until there is an answer.
+fn poll<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
+    wirelap_test_support::poll(what, LONG, ask)
 }
 
 fn ip(words: &str) {

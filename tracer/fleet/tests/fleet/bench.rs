@@ -33,15 +33,8 @@ echo ended >> runs
 "#;
 
 /// Asks again and again until there is an answer.
-pub fn poll<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + LONG;
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(Instant::now() < deadline, "{what} did not happen within {LONG:?}");
-        thread::sleep(Duration::from_millis(5));
-    }
+pub fn poll<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
+    wirelap_test_support::poll(what, LONG, ask)
 }
 
 /// A folder with the programs.
@@ -101,7 +94,7 @@ impl Bench {
     /// True if the agent that was started last is there.
     pub fn is_there(&self) -> bool {
         let pid = fs::read_to_string(self.file("pid")).unwrap();
-        // What has ended and was not waited for has no command line.
+        // A process that has ended and was not waited for has no command line.
         fs::read(format!("/proc/{}/cmdline", pid.trim())).is_ok_and(|line| !line.is_empty())
     }
 
@@ -195,7 +188,7 @@ impl Program {
     pub fn says(&self, words: &str) {
         let file = self.said.path().join("stderr");
         poll(words, || said(&file).contains(words).then_some(()));
-        // It goes on behind what is left out, because the file is not truncated.
+        // The program goes on behind what is left out, because the file is not truncated.
         fs::write(self.said.path().join("before"), said(&file)).unwrap();
     }
 
@@ -214,7 +207,7 @@ impl Drop for Program {
     }
 }
 
-/// What a program has said since it was waited for last.
+/// The lines of a program since it was waited for last.
 fn said(file: &Path) -> String {
     let all = fs::read_to_string(file).unwrap_or_default();
     let before = fs::read_to_string(file.with_file_name("before")).unwrap_or_default();

@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(at(&messages, 50, 55, 70), 0, "it reads on before it passes on");
         assert_eq!(at(&messages, 50, 85, 90), 0);
         assert_eq!(at(&messages, 10, 5, 90), 0, "itself");
-        // It read the next two at once, and this is the second one.
+        // The reader got the next two at once, and this is the second one.
         messages.note_forwarded(message(20, 90, 91), None);
         assert_eq!(at(&messages, 50, 55, 90), 25);
         // Both were there, and it read the first one late.

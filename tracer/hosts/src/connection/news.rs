@@ -25,6 +25,6 @@ pub enum News {
     Joined(String),
     /// The connection between these addresses carries what agents of a fleet send.
     Carrier(SocketAddr, SocketAddr),
-    /// What is wrong with the fleet as a whole; `None` if nothing is.
+    /// A fault of the fleet as a whole; `None` if there is none.
     Fleet(Option<String>),
 }

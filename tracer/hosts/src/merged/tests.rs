@@ -186,7 +186,7 @@ fn events_around_a_step_of_a_clock_are_left_out_and_counted() {
     hosts.reports(1, &[2_000], 10 * MS);
     assert_eq!(hosts.out(), [(1_000, 1), (2_000, 2)]);
     hosts.ahead = 250 * MS;
-    // Of the events before the first ping that shows it, it is not known whether they are of before the step.
+    // Events before the first ping that shows the step may be of before it, or not.
     hosts.sends(1, &[end(20 * MS), end(280 * MS)], 290 * MS);
     hosts.reports(0, &[30 * MS], 400 * MS);
     assert_eq!(hosts.out(), [], "one answer limits the clock as it is since from one side alone");
@@ -287,7 +287,7 @@ fn hosts_of_a_fleet_join_while_others_are_observed() {
     hosts.reports(0, &[4_000], 5_000);
     assert_eq!(hosts.out(), [(3_000, 2), (4_000, 1)]);
     assert_eq!(names(&hosts), ["1 here", "2 robot"]);
-    // What is lost on the way counts as what comes too late.
+    // Events that are lost on the way count as those that come too late.
     hosts.news.send((1, News::Lost(7))).unwrap();
     assert_eq!(hosts.out(), []);
     assert_eq!(hosts.lost, 7);
@@ -296,7 +296,7 @@ fn hosts_of_a_fleet_join_while_others_are_observed() {
     assert_eq!(hosts.out(), []);
     let why: Vec<String> = hosts.merged.states().map(HostState::words).collect();
     assert_eq!(why[1..], ["lost: gone", "lost: no router"]);
-    // It comes back to its place; those beyond the last number are left out.
+    // The host comes back to its place; those beyond the last number are left out.
     hosts.news.send((1, News::Joined("robot".into()))).unwrap();
     for number in 2..MAX_HOSTS + 3 {
         hosts.news.send((number, News::Joined(format!("robot{number}")))).unwrap();

@@ -216,7 +216,7 @@ impl<R: BufRead> AgentReader<R> {
 pub(super) struct Unpacker(RecordUnpacker);
 
 impl Unpacker {
-    /// What is in a frame; `None` if its kind is not known.
+    /// The content of a frame; `None` if its kind is not known.
     pub(super) fn frame(&mut self, raw: RawFrame<'_>) -> Result<Option<Frame>, StreamError> {
         Ok(Some(match raw.kind {
             kind::HELLO => Frame::Hello(json(raw.bytes, "a greeting")?),

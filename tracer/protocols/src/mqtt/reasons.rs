@@ -53,7 +53,7 @@ fn connect_refused(code: u8) -> Option<&'static str> {
     })
 }
 
-/// What a failure of version 5 is called; `None` if the code is none, or not known.
+/// The name of a failure of version 5; `None` if the code is none, or not known.
 fn failure(code: u8) -> Option<&'static str> {
     Some(match code {
         0x80 => "unspecified error",

@@ -7,7 +7,7 @@ pub mod tshark;
 
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The longest time that anything may take.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -22,16 +22,9 @@ impl Drop for Guard {
     }
 }
 
-/// Asks until the answer is there.
-pub fn poll<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(Instant::now() < deadline, "{what} did not happen in {PATIENCE:?}");
-        std::thread::park_timeout(Duration::from_millis(2));
-    }
+/// Asks again and again until there is an answer.
+pub fn poll<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
+    wirelap_test_support::poll(what, PATIENCE, ask)
 }
 
 /// Runs one of mosquitto's clients to its end.

@@ -1,4 +1,4 @@
-//! What encoder and decoder have learnt of the records before: the same on both sides.
+//! The knowledge that encoder and decoder have of the records before: the same on both sides.
 
 use super::coder::{BitCoder, BitModel, tree};
 use super::history::History;

@@ -8,7 +8,7 @@ const REMEMBERED: usize = 8;
 /// Number of values that are remembered of all places together.
 const RECENT: usize = 32;
 
-/// How large numbers of one kind are: their length in bits, and the bits below the first one.
+/// Size of numbers of one kind: their length in bits, and the bits below the first one.
 #[derive(Clone, Debug)]
 pub struct NumberModel {
     lengths: [BitModel; 128],
@@ -65,7 +65,7 @@ pub struct Field {
     value: u64,
     /// The last change that was one.
     change: u64,
-    /// How the value was last found: as it was, changed as before, otherwise.
+    /// Way in which the value was last found: as it was, changed as before, otherwise.
     outcome: u8,
 }
 
@@ -91,7 +91,7 @@ pub struct Anywhere {
     pub numbers: Recent,
 }
 
-/// What is known of one place in records, of all subjects.
+/// Knowledge of one place in records, of all subjects.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
     same: [BitModel; 3],
@@ -202,7 +202,7 @@ impl Place {
     }
 }
 
-/// How long ago numbers of a place were seen elsewhere.
+/// Age of the numbers of a place that were seen elsewhere.
 #[derive(Clone, Debug, Default)]
 struct RecentModel {
     is_recent: BitModel,

@@ -94,13 +94,13 @@ fn next(number: u32) -> u32 {
     number.wrapping_add(1).max(1)
 }
 
-/// What was in a block.
+/// The content of a block.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one at a time, and nearly always the large one")]
 pub enum Unpacked {
     /// Its entries.
     Records(RecordBlock),
-    /// It cannot be read without one before it that did not come.
+    /// The block cannot be read without one before it that did not come.
     Unreadable {
         /// Number of events in it; 0 as long as no block could be read.
         events: u64,

@@ -64,7 +64,7 @@ proptest! {
     fn any_entries_come_back(blocks in prop::collection::vec(prop::collection::vec(entry(), 0..30), 1..5)) {
         let (mut packer, mut unpacker) = (RecordPacker::default(), RecordUnpacker::default());
         for entries in blocks {
-            // What came before is of use: the same entries are told again.
+            // Entries that came before are of use: the same entries are told again.
             for _ in 0..2 {
                 let block = pack(&mut packer, &entries);
                 let unpacked = unpack(&mut unpacker, &block);

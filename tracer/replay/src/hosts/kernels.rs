@@ -14,7 +14,7 @@ const OTHER: f64 = 0.1;
 /// Where a file is from.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Origin {
-    /// It is a recording of wirelap.
+    /// A recording of wirelap.
     pub is_own: bool,
     /// From the clock of its events to the wall clock, in nanoseconds.
     pub wall: i64,

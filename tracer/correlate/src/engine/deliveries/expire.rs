@@ -119,13 +119,13 @@ impl Deliveries {
 /// known whom it would have been for.
 fn count_lost(gone: &GivenUp, at_end: bool, c: &mut Context<'_>) -> bool {
     let Some(row) = c.accounts.rows.get_mut(gone.row) else { return false };
-    // What was not reported may have been the rest of its way.
+    // A lost event may have been the rest of its way.
     if gone.at < c.coverage.last_loss() {
         return false;
     }
     let pauses = row.pauses(c.coverage.pauses());
     if pauses.has_cut(gone.at) {
-        // What has become of it in a pause is not known, unless it was late before.
+        // A pause hides the rest of its way, unless it was late before.
         let flows = c.conversations.flows();
         let is_gone = |direction| flows.get(direction).is_none_or(|one| one.life.is_closed);
         let is_lost = pauses
@@ -135,7 +135,7 @@ fn count_lost(gone: &GivenUp, at_end: bool, c: &mut Context<'_>) -> bool {
         row.evidence.losses.swallowed.grow(if is_lost { gone.left.swallowed } else { 0 });
         return false;
     }
-    // What is still under way at the end is not lost.
+    // Messages that are still under way at the end are not lost.
     let is_lost = !at_end || gone.at + LONGEST_USUAL_WAY <= c.coverage.now();
     let losses = &mut row.evidence.losses;
     losses.unread.grow(if at_end { 0 } else { gone.left.lost });

@@ -102,7 +102,7 @@ impl Contradictions {
         if contradicts {
             let times = [sample.at, Nanos(sample.at.0.saturating_add_signed(sample.later))];
             let new = FirstAgainst { times, serial };
-            // What was before is rather a mistaken packet than the step.
+            // The one before is rather a mistaken packet than the step.
             let is_alone = was_over && direction.against < MIN_PACKETS;
             direction.against.grow(1);
             self.pings.grow(is_ping.into());

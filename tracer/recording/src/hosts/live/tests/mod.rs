@@ -145,7 +145,7 @@ fn told(world: &World, host: usize) -> Vec<f64> {
     let width = sizes[0][1] - sizes[0][0];
     let longest =
         world.links.iter().map(|link| link.delays[0] + link.delays[1]).fold(0.0, f64::max);
-    // It is told as soon as it is known well enough.
+    // A step is told as soon as it is known well enough.
     let exact = i64::try_from(by.unsigned_abs() / EXACT).unwrap();
     let narrow = exact.max(1_000_000 + 3 * whole(longest));
     assert!(sizes.len() == 1 && width <= narrow, "{sizes:?}");

@@ -39,7 +39,7 @@ fn check_checked(world: &World, t: f64, clocks: &LiveClocks) {
     }
 }
 
-/// What was found, each with the time of the world at which it was.
+/// Findings, each with the time of the world at which it was.
 type Timed<T> = Vec<(f64, T)>;
 
 /// Runs a world, in which hosts tell of their oscillators or not, and checks each refresh, also without regard to what is checked if no

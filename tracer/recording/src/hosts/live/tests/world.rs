@@ -329,7 +329,7 @@ impl World {
                 .hosts
                 .iter()
                 .all(|h| h.steps.iter().all(|(when, _)| (*when < at) == (*when < t)));
-            // What is handed out waits until it is known that nobody has begun to steer a clock.
+            // Times are handed out only when it is known that nobody has begun to steer a clock.
             if at < 0.0 || !same || ago < 0.0 && self.told {
                 continue;
             }
