@@ -96,7 +96,8 @@ static __always_inline struct sock_state *reported_sender(struct sock *sk)
 }
 
 /* Notes the packet that was reported: if it comes back through loopback, only the time is reported then (rx_looped()). */
-static __always_inline void note_reported(const struct leaving *packet, const struct simple_packet *p)
+static __always_inline void note_reported(const struct leaving *packet,
+					  const struct simple_packet *p)
 {
 	struct cpu_state *cpu = this_cpu();
 

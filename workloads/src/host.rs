@@ -1,5 +1,6 @@
 //! Answers to a wirelap on another host: what this one is, and what it can reach.
 
+use crate::registry;
 use anyhow::{Context, Result, bail};
 use nix::ifaddrs::getifaddrs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -9,8 +10,8 @@ use wirelap_contract::{HostAddress, WorkloadHost};
 /// The longest time that a connection is waited for.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Prints what this host is.
-pub fn describe() -> Result<()> {
+/// This host, as another host needs to know it.
+pub fn describe() -> Result<WorkloadHost> {
     let all = getifaddrs().context("cannot list the addresses of this host")?;
     let addresses = all.filter_map(|one| {
         let socket = one.address?;
@@ -18,10 +19,10 @@ pub fn describe() -> Result<()> {
         let address = v4.or_else(|| Some(IpAddr::V6(socket.as_sockaddr_in6()?.ip())))?;
         Some(HostAddress { interface: one.interface_name, address })
     });
-    crate::print(&WorkloadHost {
+    Ok(WorkloadHost {
         version: env!("CARGO_PKG_VERSION").into(),
         addresses: addresses.filter(|one| may_be_reached(one.address)).collect(),
-        middlewares: crate::middlewares(),
+        middlewares: registry::described(),
     })
 }
 

@@ -23,7 +23,7 @@ use clap::{Parser, Subcommand};
 use rustix::thread::CpuSet;
 use serde::Serialize;
 use std::process::ExitCode;
-use wirelap_contract::{About, Done, Role, Spec};
+use wirelap_contract::{Done, Role, Spec};
 use wirelap_harness::control::{self, Control};
 use wirelap_harness::guard;
 
@@ -77,9 +77,11 @@ fn main() -> ExitCode {
     let outcome = match WorkloadCli::parse() {
         WorkloadCli { other: None, spec: Some(spec) } => run(&spec.resolved()),
         WorkloadCli { other: Some(Other::Fetch { middleware }), .. } => fetch(&middleware),
-        WorkloadCli { other: Some(Other::Host), .. } => host::describe(),
+        WorkloadCli { other: Some(Other::Host), .. } => {
+            host::describe().and_then(|host| print(&host))
+        }
         WorkloadCli { other: Some(Other::Reach { endpoint }), .. } => host::reach(&endpoint),
-        WorkloadCli { .. } => list(),
+        WorkloadCli { .. } => print(&registry::described()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -92,14 +94,6 @@ fn complain(error: &anyhow::Error) -> ExitCode {
     let text = format!("{error:#}");
     eprintln!("wirelap-workload: {}", text.split_whitespace().collect::<Vec<_>>().join(" "));
     ExitCode::FAILURE
-}
-
-fn list() -> Result<()> {
-    print(&middlewares())
-}
-
-fn middlewares() -> Vec<About> {
-    registry::all().iter().map(|family| family.about()).collect()
 }
 
 fn print(value: &impl Serialize) -> Result<()> {

@@ -1,6 +1,7 @@
 //! The middlewares that this program is built with: one line and one cargo feature each.
 
 use anyhow::{Result, anyhow};
+use wirelap_contract::About;
 use wirelap_harness::link::Family;
 
 static ALL: &[&dyn Family] = &[
@@ -42,16 +43,16 @@ static ALL: &[&dyn Family] = &[
     &xrce::XrceWorkload,
 ];
 
-/// Every middleware, in the order of tables.
-pub fn all() -> &'static [&'static dyn Family] {
-    ALL
+/// The description of every middleware, in the order of tables.
+pub fn described() -> Vec<About> {
+    ALL.iter().map(|family| family.about()).collect()
 }
 
 /// The middleware of this name.
 pub fn family(name: &str) -> Result<&'static dyn Family> {
-    let found = all().iter().find(|family| family.about().name == name);
+    let found = ALL.iter().find(|family| family.about().name == name);
     found.copied().ok_or_else(|| {
-        let known: Vec<_> = all().iter().map(|family| family.about().name).collect();
+        let known: Vec<_> = described().into_iter().map(|about| about.name).collect();
         anyhow!("there is no middleware `{name}`; known: {}", known.join(", "))
     })
 }
@@ -63,7 +64,7 @@ mod tests {
 
     #[test]
     fn every_name_is_told_once_and_describes_itself() {
-        let all: Vec<_> = all().iter().map(|family| family.about()).collect();
+        let all = described();
         let names: BTreeSet<_> = all.iter().map(|about| &about.name).collect();
         assert_eq!(names.len(), all.len());
         for about in &all {
