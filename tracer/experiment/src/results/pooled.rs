@@ -23,6 +23,24 @@ use wirelap_session::Sampling;
 
 /// The result of at least one trial. `earlier` is the same result in the file of a run that was resumed.
 pub fn result(records: &[&TrialRecord], earlier: Option<&RunResult>) -> RunResult {
+    let mut result = pooled(records, earlier);
+    if let [only] = &mut result.repetitions[..] {
+        take_judgement(only, &result.trust);
+        return result;
+    }
+    for (repetition, record) in result.repetitions.iter_mut().zip(records) {
+        take_judgement(repetition, &pooled(&[record], None).trust);
+    }
+    result
+}
+
+/// A repetition is judged as a result that has no other.
+fn take_judgement(repetition: &mut Repetition, judged: &ReportedTrust) {
+    repetition.trust.verdict = judged.verdict;
+    repetition.trust.reasons = judged.reasons.clone();
+}
+
+fn pooled(records: &[&TrialRecord], earlier: Option<&RunResult>) -> RunResult {
     let trial = &records[0].trial;
     let all: Vec<&Repetition> = records.iter().map(|record| &record.repetition).collect();
     let messages = sum_of_messages(&all);

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use wirelap_contract::{TruthKind, TruthRecord};
 use wirelap_correlate::{DeliverySink, Evidence, Snapshot};
 use wirelap_events::{Nanos, Pid, Stage, Stamp};
-use wirelap_report::{Environment, MachineKey, RunReport};
+use wirelap_report::{Environment, MachineKey, ReportedReliability, RunReport};
 
 fn stamp(seq: u32, reply: bool) -> Stamp {
     Stamp { stream: 0, seq, reply, warmup: false }
@@ -242,6 +242,31 @@ fn a_result_is_made_anew_only_if_it_has_another_repetition() {
     all[0].repetition.trust.tracer.slowdown = Some(wirelap_report::Slowdown::default());
     let measured = results.pool(&all, order);
     assert!(measured.iter().any(|result| result.trust.tracer.slowdown.is_some()));
+}
+
+#[test]
+fn a_repetition_is_judged_by_its_own_counts() {
+    let run = Run::new("latency --on tcp --repeat 2 --seed 1");
+    let mut all = records(&run.plan, |_| None);
+    for record in &mut all {
+        record.repetition.messages.delivered = record.repetition.messages.matched;
+    }
+    let mut judged = || {
+        let order = Order { middlewares: &run.plan.middlewares, payloads: &run.plan.payloads };
+        let results = Results::default().pool(&all, order);
+        let verdicts = results[0].repetitions.iter().map(|one| one.trust.verdict).collect();
+        let kinds = |one: &wirelap_report::Repetition| -> Vec<String> {
+            one.trust.reasons.iter().map(|reason| reason.kind.clone()).collect()
+        };
+        let kinds: Vec<_> = results[0].repetitions.iter().map(kinds).collect();
+        all[1].repetition.messages.matched = 0;
+        (verdicts, kinds)
+    };
+    let (verdicts, kinds): (Vec<_>, _) = judged();
+    assert_eq!(verdicts, [ReportedReliability::Good; 2], "{kinds:?}");
+    let (verdicts, kinds) = judged();
+    assert_eq!(verdicts, [ReportedReliability::Good, ReportedReliability::Unusable], "{kinds:?}");
+    assert!(kinds[0].is_empty() && kinds[1].contains(&"not_followed".to_owned()), "{kinds:?}");
 }
 
 /// A change of a report, and why it is refused then.
