@@ -217,11 +217,12 @@ fn listening_port(line: &str) -> Option<u16> {
     (state == "0A").then_some(port)
 }
 
-/// True if a line of stderr is for its reader: the frames of a Java program's stack, and how many of them are not printed, are not.
+/// True if a line of stderr may say why a program ended: the frames of a Java program's stack, and how many of them are not printed, do
+/// not; nor does where an Erlang program writes its memory to.
 fn says_something(line: &str) -> bool {
     let line = line.trim();
     let is_frame = line.starts_with("at ") || (line.starts_with("... ") && line.ends_with(" more"));
-    !line.is_empty() && !is_frame
+    !line.is_empty() && !is_frame && !line.starts_with("Crash dump is being written to: ")
 }
 
 /// A port for a program that cannot choose one itself, or the reason why the one asked for cannot be had.
@@ -291,9 +292,14 @@ mod tests {
     }
 
     #[test]
-    fn the_frames_of_a_stack_are_no_words() {
-        let said =
-            ["", "\tat kafka.Kafka.main(Kafka.scala)", "\t... 18 more", "Caused by: x: in use"];
-        assert_eq!(said.map(says_something), [false, false, false, true]);
+    fn only_what_may_be_a_reason_is_kept() {
+        let said = [
+            "",
+            "\tat kafka.Kafka.main(Kafka.scala)",
+            "\t... 18 more",
+            "Crash dump is being written to: log/erl_crash.dump...done",
+            "Caused by: x: in use",
+        ];
+        assert_eq!(said.map(says_something), [false, false, false, false, true]);
     }
 }
