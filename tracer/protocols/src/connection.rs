@@ -300,6 +300,12 @@ pub trait Connection: Send {
         true
     }
 
+    /// Number of messages that the client was sent and has not acknowledged, which its server sends to somebody again once the
+    /// connection has ended.
+    fn unacknowledged(&self) -> u64 {
+        0
+    }
+
     /// Tells the decoder that one end has closed the connection.
     fn closed(&mut self) {}
 

@@ -216,6 +216,13 @@ pub enum FrameNote<'a> {
         /// The one before is known to be of its group; otherwise, nobody that was seen has read them.
         is_same_group: bool,
     },
+    /// The server puts messages back into their queues that a client was sent and has not acknowledged, to send them to somebody again.
+    PutBack {
+        /// Number of messages, as far as their deliveries were seen.
+        messages: u64,
+        /// Why the server does so.
+        why: PutBack,
+    },
     /// Replies that do not reach the application that asked.
     Superseded(u64),
     /// The sender of the next frame, a server, refuses something in it, for the reason that it gives in these words.
@@ -247,6 +254,29 @@ pub enum FrameNote<'a> {
         /// The reply's bytes, of which some may still have to come.
         extent: ByteRange,
     },
+}
+
+/// Why a server puts messages back into their queues that a client was sent and has not acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PutBack {
+    /// The client has refused them, and wants them sent again.
+    Refused,
+    /// The client has closed its channel.
+    ChannelClosed,
+    /// The server has closed the channel or the connection.
+    ClosedByServer,
+    /// The connection is closed by the client, or broke.
+    ConnectionEnded,
+}
+
+impl PutBack {
+    /// All reasons, in the order in which their numbers count.
+    pub const ALL: [PutBack; 4] = [
+        PutBack::Refused,
+        PutBack::ChannelClosed,
+        PutBack::ClosedByServer,
+        PutBack::ConnectionEnded,
+    ];
 }
 
 /// Time for which a server does not read what a client sends, by its own word: for a quota, or because it lacks memory or disk.
@@ -498,6 +528,13 @@ impl dyn FrameSink + '_ {
     /// reader may have discarded them, or both may have processed them.
     pub fn read_twice(&mut self, messages: u64) {
         self.note(FrameNote::ReadTwice(messages));
+    }
+
+    /// Reports that the server puts messages back into their queues that the client has not acknowledged.
+    pub fn puts_back(&mut self, messages: u64, why: PutBack) {
+        if messages > 0 {
+            self.note(FrameNote::PutBack { messages, why });
+        }
     }
 
     /// Reports replies that do not reach the application that asked, because its library takes others of the same key in their place.

@@ -12,6 +12,7 @@ use wirelap_events::{
     AckRoundTrip, Comm, DropCause, Holder, Nanos, OffCpuReason, Pid, Quota, Recovery,
     RequestLimits, Segment, SleepCall, ThreadActivity, Tid, TxState,
 };
+use wirelap_protocols::PutBack;
 
 /// A process, and its name as far as it is known.
 pub type Named = (Pid, Comm);
@@ -181,6 +182,13 @@ pub enum Clause {
     CutShort(u64),
     /// Times that a message was sent or delivered again, and messages that were sent.
     Repeated { repeats: u64, sent: u64 },
+    /// Times that a server sent a message again to a client, and messages that were sent.
+    Redelivered { times: u64, sent: u64 },
+    /// Messages that a server had put back into their queues, why, and the client that had got them, the last time; whether there were
+    /// others.
+    PutBack { messages: u64, why: PutBack, by: Option<(Pid, Option<Comm>)>, has_others: bool },
+    /// Messages that a server sent again, and that were not seen to be put back.
+    PutBackUnseen(u64),
     /// Messages whose payload is in shared memory.
     InSharedMemory(u64),
     /// The sender's library kept messages: in the median and at the 99th percentile, before so long on the way. Perhaps the messages

@@ -49,6 +49,7 @@ mod played;
 mod properties;
 mod proxies;
 mod published;
+mod put_back;
 mod reassembly;
 mod refused;
 mod repairs;

@@ -256,6 +256,14 @@ impl Conversation {
         self.flows.iter_mut().for_each(|flow| flow.packets.forget_seen());
     }
 
+    /// Number of messages that its client has got and not acknowledged, which its server sends to somebody again once it has ended.
+    pub fn unacknowledged(&self) -> u64 {
+        match &self.state {
+            State::Decoding(_, connection) => connection.unacknowledged(),
+            _ => 0,
+        }
+    }
+
     /// One of its ends is gone.
     pub fn close(&mut self) {
         self.life.is_closed = true;

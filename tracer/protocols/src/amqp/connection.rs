@@ -10,6 +10,7 @@ use super::method::{AmqpAcknowledgement, AmqpDelivery, BASIC, Envelope, Method, 
 use super::permits::Permits;
 use super::recognition;
 use super::transactions::Transactions;
+use super::unacknowledged::Unacknowledged;
 use crate::connection::frame_without_data;
 use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side, Throttle};
 use wirelap_events::{ByteRange, Frame, FrameClass, Size};
@@ -23,6 +24,8 @@ pub(super) struct AmqpConnection {
     contents: [OpenContents; 2],
     /// The acknowledgements and requests that the server's deliveries wait for.
     permits: Permits,
+    /// Messages that the client has got and not acknowledged.
+    unacknowledged: Unacknowledged,
     /// Messages that the client has published in transactions and not committed.
     transactions: Transactions,
     /// Publisher confirms of the server.
@@ -70,6 +73,9 @@ impl AmqpConnection {
             out.client(side, connection_name(reader.peek_rest()).unwrap_or_default());
         }
         let arguments = reader.peek_rest();
+        if let Some(server) = self.server {
+            self.unacknowledged.take(method, header.channel, arguments, server == side, out);
+        }
         if let Some(acknowledgement) = AmqpAcknowledgement::read(method, arguments)
             .filter(|_| self.server == Some(side.other()))
         {
@@ -215,11 +221,17 @@ impl Connection for AmqpConnection {
     }
 
     fn held_bytes(&self) -> Size {
-        Size::sum(self.contents.iter().map(OpenContents::held_bytes)) + self.permits.held_bytes()
+        Size::sum(self.contents.iter().map(OpenContents::held_bytes))
+            + self.permits.held_bytes()
+            + self.unacknowledged.held_bytes()
     }
 
     fn server(&self) -> Option<Side> {
         self.server
+    }
+
+    fn unacknowledged(&self) -> u64 {
+        self.unacknowledged.count()
     }
 
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
@@ -247,6 +259,7 @@ impl Connection for AmqpConnection {
     fn gap(&mut self, side: Side) {
         self.contents[side as usize].gap();
         self.permits.forget();
+        self.unacknowledged.forget();
         if self.server != Some(side) {
             self.confirms.forget();
         }

@@ -10,6 +10,7 @@
 //! | `content` | a message, whose method, header and body are frames of their own |
 //! | `dead_letter` | the way of a dead letter: where it was published first, and whether it expired |
 //! | `permits` | what lets the broker deliver: acknowledgements and requests |
+//! | `unacknowledged` | what the broker puts back into its queues, and why |
 //! | `recognition` | whether bytes are AMQP |
 //! | `connection` | the decoder of one connection |
 //!
@@ -29,6 +30,7 @@ mod recognition;
 mod remedies;
 mod table;
 mod transactions;
+mod unacknowledged;
 
 use crate::remedies::Remedies;
 use crate::{Connection, MessageRouting, Protocol, Recognition, SignatureMatch};

@@ -109,6 +109,7 @@ impl Conversations {
         if let Some(conversation) = self.flows.get_mut(direction)
             && !conversation.life.is_closed
         {
+            let unacknowledged = conversation.unacknowledged();
             conversation.close();
             let has_farewell = conversation.protocol().is_some_and(Protocol::announces_close);
             let farewell = conversation.ledger.farewell();
@@ -119,6 +120,9 @@ impl Conversations {
                 conversation.flows.each_ref().map(|flow| flow.control().unsubscribed);
             self.closed.note(Direction { side: by, ..direction }, is_abrupt, unsubscribed);
             self.closing.push_back(Direction { side: Side::A, ..direction });
+            if unacknowledged > 0 {
+                self.left_unacknowledged.push((direction, unacknowledged));
+            }
             self.note_closed_by(at, Direction { side: by, ..direction });
         }
     }

@@ -44,6 +44,8 @@ pub struct Conversations {
     active: Vec<Direction>,
     /// Conversations that end.
     closing: VecDeque<Direction>,
+    /// Conversations that have ended since this was taken last, and the messages that their clients had not acknowledged.
+    left_unacknowledged: Vec<(Direction, u64)>,
     /// Conversations that have ended.
     closed: ClosedConnections,
     /// Servers that were gone.
@@ -79,6 +81,7 @@ impl Conversations {
             unresolved_sockets: Vec::new(),
             active: Vec::new(),
             closing: VecDeque::new(),
+            left_unacknowledged: Vec::new(),
             closed: ClosedConnections::default(),
             outages: Outages::default(),
             followers: VecDeque::new(),
@@ -120,6 +123,11 @@ impl Conversations {
     /// Results of decoders in the last event's bytes, which nobody has taken in yet.
     pub fn found_mut(&mut self) -> &mut DecoderOutput {
         &mut self.found
+    }
+
+    /// Conversations that have ended since this was asked last, and the messages that their clients had not acknowledged.
+    pub fn take_unacknowledged(&mut self) -> Vec<(Direction, u64)> {
+        std::mem::take(&mut self.left_unacknowledged)
     }
 
     /// Counts of what became of the keys of TLS connections, if there are any.

@@ -3,16 +3,17 @@
 use super::new_leg::new_leg;
 use super::settle::uncount;
 use super::{Context, Deliveries};
-use crate::join::{Joined, NewLeg, Receiver};
+use crate::join::{Joined, LegState, NewLeg, Receiver};
 use crate::rows::{Counts, Row};
-use wirelap_events::{Nanos, Saturate};
+use wirelap_events::{Nanos, Pid, Saturate};
 use wirelap_flow::{Direction, FlowTable, Found, LegKey, Part, PendingRelease, RowNotes};
-use wirelap_protocols::{MessageRouting, Side};
-use wirelap_why::{Pair, PairKey, PassedOverRecords, TakesAll};
+use wirelap_protocols::{MessageRouting, PutBack, Side};
+use wirelap_why::{Pair, PairKey, PassedOverRecords, PutBackMessages, TakesAll};
 
 impl Deliveries {
     /// Takes in the messages that the decoder of a conversation has just found.
     pub fn take_found(&mut self, at: Nanos, direction: Direction, c: &mut Context<'_>) {
+        note_unacknowledged(c);
         if c.is_muted(direction) {
             c.note_introduced(direction);
             return c.conversations.found_mut().forget();
@@ -157,6 +158,7 @@ impl Deliveries {
         if let Some(count) = self.left_out(found, &new, c.conversations.flows()) {
             if let Some(row) = c.accounts.rows.get_mut(row) {
                 count(&mut row.counts).grow(1);
+                row.evidence.losses.redelivered.grow(u64::from(!found.retained));
             }
             return;
         }
@@ -270,7 +272,7 @@ impl Deliveries {
     /// message as any other. What a publisher repeats is followed too, as it cannot be told whether the
     /// broker had it, and passes it on; what a broker repeats on a new connection is not. Brokers differ in what they
     /// mark as repeated, so what its client was sent before decides where that is known; the mark alone says nothing of a message of
-    /// which it is not known which one it is.
+    /// which it is not known which one it is, nor where nobody has got what was sent before.
     fn left_out(
         &self,
         found: &Found,
@@ -288,8 +290,15 @@ impl Deliveries {
         };
         let is_known = || self.messages.repeated(new.message.identity, new.way()).is_some();
         let is_said = || found.duplicate && !is_unknown(found, new);
-        let is_again =
-            || self.messages.is_sent_again(new, is_over).unwrap_or_else(is_said) && !is_known();
+        // What is there when its socket is closed is read no more.
+        let is_read = |leg: &LegState| {
+            let flow = flows.flow(leg.direction);
+            flow.is_some_and(|flow| flow.marks.read_at(leg.extent).is_some())
+        };
+        let is_again = || {
+            let known = self.messages.is_sent_again(new, is_over, is_read);
+            known.unwrap_or_else(is_said) && !is_known()
+        };
         if !new.reader.toward.is_server() && is_again() {
             return Some(|counts| &mut counts.duplicates);
         }
@@ -313,17 +322,32 @@ fn note_unread(direction: Direction, c: &mut Context<'_>) {
     row.noted.unread[1].grow(unread[server as usize]);
 }
 
+/// The process of the client of a conversation.
+fn client_of(direction: Direction, c: &Context<'_>) -> Option<Pid> {
+    let side = c.conversations.flows().server(direction)?.other();
+    c.conversations.sender_of(Direction { side, ..direction })
+}
+
+/// Takes in what the clients of ended connections had not acknowledged: their servers put it back.
+fn note_unacknowledged(c: &mut Context<'_>) {
+    for (direction, messages) in c.conversations.take_unacknowledged() {
+        let client = client_of(direction, c);
+        if let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row)) {
+            let mut put_back = [0; PutBack::ALL.len()];
+            put_back[PutBack::ConnectionEnded as usize] = messages;
+            row.evidence.losses.put_back.add(&PutBackMessages::of(put_back, client));
+        }
+    }
+}
+
 /// Takes in the facts of a row that frames have told.
 fn note_row_facts(direction: Direction, c: &mut Context<'_>) {
     let notes = std::mem::take(&mut c.conversations.found_mut().notes);
     if notes == RowNotes::default() {
         return;
     }
-    let client = || {
-        let side = c.conversations.flows().server(direction)?.other();
-        c.conversations.sender_of(Direction { side, ..direction })
-    };
-    let client = if notes.passed_over == [0; 2] { None } else { client() };
+    let is_of_client = notes.passed_over != [0; 2] || notes.put_back != [0; 4];
+    let client = if is_of_client { client_of(direction, c) } else { None };
     let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row)) else {
         return;
     };
@@ -331,6 +355,7 @@ fn note_row_facts(direction: Direction, c: &mut Context<'_>) {
     losses.thrown_away.grow(notes.thrown_away);
     losses.cut_short.grow(notes.uncertain.cut_short);
     losses.passed_over.add(&PassedOverRecords { records: notes.passed_over, by: client });
+    losses.put_back.add(&PutBackMessages::of(notes.put_back, client));
     if let Some(name) = notes.implementation {
         row.implementation.note(name);
     }

@@ -1,6 +1,6 @@
 //! Words of `never_delivered`.
 
-use super::super::phrases::{counted, messages, own_remedies};
+use super::super::phrases::{counted, messages, named, own_remedies};
 use super::VerdictWords;
 use crate::slow::HeldUpBy;
 use wirelap_correlate::{Clause, ClosedBy, Departure, MissedBy, MostLeft};
@@ -165,13 +165,4 @@ fn other_times((times, others): (u64, u64)) -> String {
         1 => format!("; {} more another time", messages(others)),
         _ => format!("; {} more, {times} other times", messages(others)),
     }
-}
-
-/// The name and process of a subscriber that is gone.
-fn named(reader: Option<(Pid, Option<Comm>)>) -> String {
-    let name = |(pid, comm): (Pid, Option<Comm>)| {
-        let name = comm.as_ref().map_or("the subscriber", Comm::as_str);
-        format!("{name} (pid {})", pid.0)
-    };
-    reader.map_or("the subscriber".to_owned(), name)
 }
