@@ -20,6 +20,7 @@ pub mod mqtt;
 pub mod nats;
 pub mod opcua;
 pub mod plain;
+mod queues;
 pub mod reader;
 pub mod recognise;
 pub mod registry;
@@ -37,10 +38,11 @@ pub mod zenoh;
 pub mod zmtp;
 
 pub use connection::{
-    Connection, Encryption, MessageRouting, Party, Pdu, PduLen, Protocol, Recognition,
+    Connection, Encryption, LeftMessages, MessageRouting, Party, Pdu, PduLen, Protocol, Recognition,
 };
 pub use memories::Memories;
 pub use memory::Memory;
+pub use queues::{Discard, DiscardedMessages, PutBack, QueueLimits};
 pub use reader::Reader;
 pub use registry::{broker, by_name, registry};
 pub use remedies::{BrokerRemedies, Remedies};
@@ -48,6 +50,6 @@ pub use search::ProtocolSearch;
 pub use side::Side;
 pub use signature::{PduSignature, SignatureMatch};
 pub use sink::{
-    Fragments, FrameNote, FrameSink, LogPlace, MAX_CLIENT_NAME, PutBack, ReadIn, Throttle,
-    UnseenParties, topic_number,
+    Fragments, FrameNote, FrameSink, LogPlace, MAX_CLIENT_NAME, ReadIn, Throttle, UnseenParties,
+    topic_number,
 };

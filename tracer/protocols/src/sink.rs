@@ -1,6 +1,7 @@
 //! Reports of a decoder: frames, and what it knows beyond them.
 
 use crate::Side;
+use crate::queues::{Discard, PutBack};
 use crate::ros2::RosFact;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
@@ -223,6 +224,8 @@ pub enum FrameNote<'a> {
         /// Why the server does so.
         why: PutBack,
     },
+    /// What a server of queues discards, or will.
+    Discards(Discard),
     /// Replies that do not reach the application that asked.
     Superseded(u64),
     /// The sender of the next frame, a server, refuses something in it, for the reason that it gives in these words.
@@ -254,29 +257,6 @@ pub enum FrameNote<'a> {
         /// The reply's bytes, of which some may still have to come.
         extent: ByteRange,
     },
-}
-
-/// Why a server puts messages back into their queues that a client was sent and has not acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PutBack {
-    /// The client has refused them, and wants them sent again.
-    Refused,
-    /// The client has closed its channel.
-    ChannelClosed,
-    /// The server has closed the channel or the connection.
-    ClosedByServer,
-    /// The connection is closed by the client, or broke.
-    ConnectionEnded,
-}
-
-impl PutBack {
-    /// All reasons, in the order in which their numbers count.
-    pub const ALL: [PutBack; 4] = [
-        PutBack::Refused,
-        PutBack::ChannelClosed,
-        PutBack::ClosedByServer,
-        PutBack::ConnectionEnded,
-    ];
 }
 
 /// Time for which a server does not read what a client sends, by its own word: for a quota, or because it lacks memory or disk.
@@ -528,6 +508,13 @@ impl dyn FrameSink + '_ {
     /// reader may have discarded them, or both may have processed them.
     pub fn read_twice(&mut self, messages: u64) {
         self.note(FrameNote::ReadTwice(messages));
+    }
+
+    /// Reports what a server of queues discards, or will.
+    pub fn discards(&mut self, what: Discard) {
+        if what.is_any() {
+            self.note(FrameNote::Discards(what));
+        }
     }
 
     /// Reports that the server puts messages back into their queues that the client has not acknowledged.

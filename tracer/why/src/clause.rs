@@ -12,7 +12,7 @@ use wirelap_events::{
     AckRoundTrip, Comm, DropCause, Holder, Nanos, OffCpuReason, Pid, Quota, Recovery,
     RequestLimits, Segment, SleepCall, ThreadActivity, Tid, TxState,
 };
-use wirelap_protocols::PutBack;
+use wirelap_protocols::{PutBack, QueueLimits};
 
 /// A process, and its name as far as it is known.
 pub type Named = (Pid, Comm);
@@ -178,6 +178,16 @@ pub enum Clause {
     PassedOver { records: u64, of_group: bool, reader: Option<(Pid, Option<Comm>)> },
     /// Messages of transactions that were aborted.
     Aborted(u64),
+    /// Messages of transactions that were rolled back, or that ended without a commit.
+    RolledBack(u64),
+    /// Messages that a server gave back to their publishers.
+    Returned(u64),
+    /// Messages that a server's queues give up once they have waited, and the longest time.
+    Expiring { messages: u64, longest: Nanos },
+    /// Limits beyond which a server's queues give messages up.
+    QueueLimits(QueueLimits),
+    /// Why a server of queues did not pass messages on was not seen.
+    NoReasonSeen,
     /// Messages that their sender gave up when it had sent a part of them.
     CutShort(u64),
     /// Times that a message was sent or delivered again, and messages that were sent.

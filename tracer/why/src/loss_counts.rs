@@ -5,7 +5,7 @@ use super::numbers::Missing;
 use wirelap_events::{DropCause, Pid, Saturate, Total};
 use wirelap_flow::{ClosedBy, ClosedConnection};
 use wirelap_limits::rules::{TOLERATED_GAPS, TOLERATED_LOSS};
-use wirelap_protocols::PutBack;
+use wirelap_protocols::{DiscardedMessages, PutBack};
 
 /// Why somebody who had got a topic's messages gets no more of them. The order is that of what is said where there are several reasons: the
 /// last counts.
@@ -59,6 +59,8 @@ pub struct Losses {
     pub thrown_away: u64,
     /// Messages that their sender gave up when it had sent a part of them.
     pub cut_short: u64,
+    /// Messages that a server discards, and its queues' limits.
+    pub discarded: DiscardedMessages,
     /// Records that no reader was sent.
     pub passed_over: PassedOverRecords,
     /// What the workloads themselves say, if they keep count.
@@ -203,7 +205,9 @@ impl Losses {
     pub(super) fn surely(&self, unseen: u64) -> u64 {
         let all_came = self.told.is_some_and(|told| told.delivered >= told.due);
         // What is in shared memory on one side of a router has no bytes there that the other side's are joined by.
-        let elsewhere = [self.hidden, self.unjoined, self.thrown_away, self.shared].iter().total();
+        let DiscardedMessages { rolled_back, returned, .. } = self.discarded;
+        let discarded = [self.thrown_away, rolled_back, returned].iter().total();
+        let elsewhere = [self.hidden, self.unjoined, discarded, self.shared].iter().total();
         if all_came { 0 } else { unseen.saturating_sub(elsewhere) }
     }
 
@@ -245,6 +249,7 @@ impl Losses {
         self.hidden.grow(other.hidden);
         self.thrown_away.grow(other.thrown_away);
         self.cut_short.grow(other.cut_short);
+        self.discarded.add(&other.discarded);
         self.passed_over.add(&other.passed_over);
         if let Some(more) = other.told {
             let told = self.told.get_or_insert_default();

@@ -107,7 +107,7 @@ fn what_a_consumer_refuses_comes_again_and_was_delivered_once() {
         site.publish(&payload(n));
         site.deliver(0, 2 * n + 1, &payload(n));
         site.says(&amqp::nack(2 * n + 1));
-        site.deliver_again(if n % 2 == 0 { 0 } else { 1 }, 2 * n + 2, &payload(n));
+        site.deliver_again(usize::from(n % 2 != 0), 2 * n + 2, &payload(n));
     }
     let all = MESSAGES;
     assert_eq!(site.counts(), ([all, all, all, 0], [all, 0]));

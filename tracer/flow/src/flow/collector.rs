@@ -299,6 +299,7 @@ impl FrameSink for Collector<'_> {
             FrameNote::PutBack { messages, why } => {
                 found.notes.put_back[why as usize].grow(messages);
             }
+            FrameNote::Discards(what) => found.notes.discarded.note(what),
             FrameNote::Refuses(why) if found.refusals.len() < MAX_REFUSALS => {
                 found.refusals.push(reason(why));
             }

@@ -21,7 +21,7 @@ use wirelap_events::{
     Transport,
 };
 use wirelap_protocols::stream::Stream;
-use wirelap_protocols::{Connection, Encryption, Memories, Party, Protocol, Side};
+use wirelap_protocols::{Connection, Encryption, LeftMessages, Memories, Party, Protocol, Side};
 
 /// The state of a conversation's protocol: searched for, read or given up.
 pub enum State {
@@ -256,11 +256,11 @@ impl Conversation {
         self.flows.iter_mut().for_each(|flow| flow.packets.forget_seen());
     }
 
-    /// Number of messages that its client has got and not acknowledged, which its server sends to somebody again once it has ended.
-    pub fn unacknowledged(&self) -> u64 {
+    /// Messages of which its end decides what becomes of them.
+    pub fn left(&self) -> LeftMessages {
         match &self.state {
-            State::Decoding(_, connection) => connection.unacknowledged(),
-            _ => 0,
+            State::Decoding(_, connection) => connection.left(),
+            _ => LeftMessages::default(),
         }
     }
 

@@ -8,11 +8,12 @@ use super::dead_letter::DeadLetter;
 use super::frame::{self, AmqpFrameHeader, FrameKind, OPENING};
 use super::method::{AmqpAcknowledgement, AmqpDelivery, BASIC, Envelope, Method, refusal};
 use super::permits::Permits;
+use super::queue;
 use super::recognition;
 use super::transactions::Transactions;
 use super::unacknowledged::Unacknowledged;
 use crate::connection::frame_without_data;
-use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side, Throttle};
+use crate::{Connection, Discard, FrameSink, LeftMessages, Pdu, PduLen, Reader, Side, Throttle};
 use wirelap_events::{ByteRange, Frame, FrameClass, Size};
 
 /// The decoder of one connection.
@@ -88,7 +89,7 @@ impl AmqpConnection {
             Permits::asks(header.channel, out);
         } else if method.turns_channel() {
             self.permits.end(header.channel);
-            self.transactions.end(header.channel);
+            self.transactions.end(header.channel, out);
             self.confirms.end(header.channel);
         } else {
             consumer::tell(method, header.channel, arguments, out);
@@ -96,12 +97,18 @@ impl AmqpConnection {
         match method.name {
             "tx.select" => self.transactions.begin(header.channel),
             "tx.commit" => self.transactions.commit(header.channel, out),
-            "tx.rollback" => self.transactions.roll_back(header.channel),
+            "tx.rollback" => self.transactions.roll_back(header.channel, out),
+            "connection.close" => self.transactions.end_all(out),
+            "basic.return" => out.discards(Discard::Returned),
             "basic.publish" => {
                 self.transactions.publish(header.channel, range.start);
                 self.confirms.publish(header.channel);
             }
-            "confirm.select" => self.confirms.begin(header.channel),
+            "confirm.select" => {
+                self.confirms.begin(header.channel);
+                self.transactions.forget(header.channel);
+            }
+            "queue.declare" => out.discards(Discard::Beyond(queue::limits(arguments))),
             "connection.blocked" => {
                 self.blocked = Blocked::Yes;
                 out.throttles(Throttle::Begins);
@@ -162,10 +169,12 @@ impl AmqpConnection {
             return out.frame(&frame_without_data(range, NAME, FrameClass::Opaque));
         }
         let class = class_of(contents.header(header.channel, size));
-        if self.server == Some(side)
-            && let Some(letter) = DeadLetter::read(reader)
-        {
-            contents.is_dead_letter(header.channel, letter);
+        if self.server == Some(side) {
+            if let Some(letter) = DeadLetter::read(reader) {
+                contents.is_dead_letter(header.channel, letter);
+            }
+        } else if let Some(kept_for) = queue::expiration(reader) {
+            out.discards(Discard::After(kept_for));
         }
         self.tell_recipient(side, header.channel, out);
         let contents = &mut self.contents[side as usize];
@@ -230,8 +239,11 @@ impl Connection for AmqpConnection {
         self.server
     }
 
-    fn unacknowledged(&self) -> u64 {
-        self.unacknowledged.count()
+    fn left(&self) -> LeftMessages {
+        LeftMessages {
+            unacknowledged: self.unacknowledged.count(),
+            uncommitted: self.transactions.uncommitted(),
+        }
     }
 
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
@@ -239,6 +251,7 @@ impl Connection for AmqpConnection {
         self.doubt_blocked(side, out);
         if pdu.bytes.starts_with(OPENING) {
             self.server = Some(side.other());
+            self.transactions.note_opening();
             return out.frame(&frame_without_data(range, "protocol-header", FrameClass::Session));
         }
         let header = match AmqpFrameHeader::read(pdu.bytes) {

@@ -11,7 +11,7 @@ use crate::kind::VerdictKind;
 use crate::loss_counts::{AbandonedMessages, Losses, PassedOverRecords};
 use wirelap_events::Total;
 use wirelap_limits::rules::TOLERATED_LOSS;
-use wirelap_protocols::{Protocol, by_name};
+use wirelap_protocols::{DiscardedMessages, Protocol, QueueLimits, by_name};
 
 pub const DEFINITION: Definition =
     Definition { add_of_row: |row, found| found.extend(find(row.evidence)), ..Definition::USUAL };
@@ -88,6 +88,13 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
         severity = Severity::Problem;
         clauses.push(Clause::CutShort(losses.cut_short));
     }
+    clauses.extend(limits_of_queues(evidence, &clauses));
+    let DiscardedMessages { rolled_back, returned, .. } = losses.discarded;
+    let by_word = [(rolled_back, Clause::RolledBack(rolled_back)), (returned, Clause::Returned(returned))];
+    for (_, clause) in by_word.into_iter().filter(|(messages, _)| *messages > 0) {
+        severity = if clauses.is_empty() { Severity::Note } else { severity };
+        clauses.push(clause);
+    }
     if losses.thrown_away > 0 {
         severity = if clauses.is_empty() { Severity::Note } else { severity };
         clauses.push(Clause::Aborted(losses.thrown_away));
@@ -107,6 +114,25 @@ fn passed_over(evidence: &Evidence) -> Option<Clause> {
     let records: u64 = records.iter().total();
     let reader = by.map(|pid| (pid, evidence.setting.names.get(&pid).copied()));
     (records > 0).then_some(Clause::PassedOver { records, of_group, reader })
+}
+
+/// What the queues of a server may have given messages up for that it has passed on to nobody, as far as the protocol told.
+fn limits_of_queues(evidence: &Evidence, clauses: &[Clause]) -> Vec<Clause> {
+    let is_about_queues =
+        |clause: &Clause| matches!(clause, Clause::Swallowed { .. } | Clause::NobodyGot { .. });
+    let queues = by_name(evidence.setting.protocol)
+        .is_some_and(|protocol| protocol.keeps_messages() && !protocol.is_log());
+    if !queues || !clauses.iter().any(is_about_queues) {
+        return Vec::new();
+    }
+    let DiscardedMessages { expiring: messages, longest, limits, .. } = evidence.losses.discarded;
+    let mut reasons = Vec::new();
+    reasons.extend((messages > 0).then_some(Clause::Expiring { messages, longest }));
+    reasons.extend((limits != QueueLimits::default()).then_some(Clause::QueueLimits(limits)));
+    if reasons.is_empty() {
+        reasons.push(Clause::NoReasonSeen);
+    }
+    reasons
 }
 
 /// Messages that came when those that had got the others were gone.

@@ -28,6 +28,7 @@ use wirelap_flow::{
     ClosedConnections, Config, DecoderOutput, Direction, FlowTable, Outages, RecentPackets, Ros,
     TlsCounts, Topics,
 };
+use wirelap_protocols::LeftMessages;
 
 /// The conversations that are known, and the sockets at their ends.
 pub struct Conversations {
@@ -44,8 +45,8 @@ pub struct Conversations {
     active: Vec<Direction>,
     /// Conversations that end.
     closing: VecDeque<Direction>,
-    /// Conversations that have ended since this was taken last, and the messages that their clients had not acknowledged.
-    left_unacknowledged: Vec<(Direction, u64)>,
+    /// Conversations that have ended since this was taken last, and messages that they left undecided.
+    left: Vec<(Direction, LeftMessages)>,
     /// Conversations that have ended.
     closed: ClosedConnections,
     /// Servers that were gone.
@@ -81,7 +82,7 @@ impl Conversations {
             unresolved_sockets: Vec::new(),
             active: Vec::new(),
             closing: VecDeque::new(),
-            left_unacknowledged: Vec::new(),
+            left: Vec::new(),
             closed: ClosedConnections::default(),
             outages: Outages::default(),
             followers: VecDeque::new(),
@@ -125,9 +126,9 @@ impl Conversations {
         &mut self.found
     }
 
-    /// Conversations that have ended since this was asked last, and the messages that their clients had not acknowledged.
-    pub fn take_unacknowledged(&mut self) -> Vec<(Direction, u64)> {
-        std::mem::take(&mut self.left_unacknowledged)
+    /// Conversations that have ended since this was asked last, and messages that they left undecided.
+    pub fn take_left(&mut self) -> Vec<(Direction, LeftMessages)> {
+        std::mem::take(&mut self.left)
     }
 
     /// Counts of what became of the keys of TLS connections, if there are any.

@@ -13,7 +13,7 @@ use wirelap_why::{Pair, PairKey, PassedOverRecords, PutBackMessages, TakesAll};
 impl Deliveries {
     /// Takes in the messages that the decoder of a conversation has just found.
     pub fn take_found(&mut self, at: Nanos, direction: Direction, c: &mut Context<'_>) {
-        note_unacknowledged(c);
+        note_left(c);
         if c.is_muted(direction) {
             c.note_introduced(direction);
             return c.conversations.found_mut().forget();
@@ -328,13 +328,14 @@ fn client_of(direction: Direction, c: &Context<'_>) -> Option<Pid> {
     c.conversations.sender_of(Direction { side, ..direction })
 }
 
-/// Takes in what the clients of ended connections had not acknowledged: their servers put it back.
-fn note_unacknowledged(c: &mut Context<'_>) {
-    for (direction, messages) in c.conversations.take_unacknowledged() {
+/// Takes in what ended connections left undecided: what their clients had not acknowledged, and what they had not committed.
+fn note_left(c: &mut Context<'_>) {
+    for (direction, left) in c.conversations.take_left() {
         let client = client_of(direction, c);
         if let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row)) {
             let mut put_back = [0; PutBack::ALL.len()];
-            put_back[PutBack::ConnectionEnded as usize] = messages;
+            put_back[PutBack::ConnectionEnded as usize] = left.unacknowledged;
+            row.evidence.losses.discarded.rolled_back.grow(left.uncommitted);
             row.evidence.losses.put_back.add(&PutBackMessages::of(put_back, client));
         }
     }
@@ -356,6 +357,7 @@ fn note_row_facts(direction: Direction, c: &mut Context<'_>) {
     losses.cut_short.grow(notes.uncertain.cut_short);
     losses.passed_over.add(&PassedOverRecords { records: notes.passed_over, by: client });
     losses.put_back.add(&PutBackMessages::of(notes.put_back, client));
+    losses.discarded.add(&notes.discarded);
     if let Some(name) = notes.implementation {
         row.implementation.note(name);
     }

@@ -5,6 +5,7 @@ use super::VerdictWords;
 use crate::slow::HeldUpBy;
 use wirelap_correlate::{Clause, ClosedBy, Departure, MissedBy, MostLeft};
 use wirelap_events::{Comm, Pid};
+use wirelap_protocols::QueueLimits;
 
 pub const WORDS: VerdictWords = VerdictWords {
     title: "messages sent and never delivered",
@@ -80,6 +81,25 @@ pub const WORDS: VerdictWords = VerdictWords {
                 "message is of a transaction that was aborted: its consumer gets it and throws it away",
                 "messages are of transactions that were aborted: their consumers get them and throw them away",
             ),
+            Clause::RolledBack(messages) => counted(
+                *messages,
+                "message is of a transaction that was rolled back, or ended without a commit: the broker discards it",
+                "messages are of transactions that were rolled back, or ended without a commit: the broker discards them",
+            ),
+            Clause::Returned(messages) => counted(
+                *messages,
+                "message was given back to its publisher, because no queue takes it (basic.return)",
+                "messages were given back to their publisher, because no queue takes them (basic.return)",
+            ),
+            Clause::Expiring { messages, longest } => format!(
+                "{} published with an expiration, after {longest} at the latest: the broker discards what waits in a queue for longer",
+                counted(*messages, "message was", "messages were")
+            ),
+            Clause::QueueLimits(limits) => queue_limits(limits),
+            Clause::NoReasonSeen => {
+                "why the broker did not pass them on was not seen: its queues may give messages up by limits that were set before, or by a policy, or no queue takes them"
+                    .into()
+            }
             Clause::CutShort(messages) => counted(
                 *messages,
                 "message was given up by its sender when a part of it was sent: nobody gets it",
@@ -90,6 +110,21 @@ pub const WORDS: VerdictWords = VerdictWords {
     },
     ..VerdictWords::USUAL
 };
+
+/// The limits that queues were declared with.
+fn queue_limits(limits: &QueueLimits) -> String {
+    let QueueLimits { longest, most, most_bytes } = limits;
+    let told = [
+        longest.map(|longest| format!("x-message-ttl {longest}")),
+        most.map(|most| format!("x-max-length {most}")),
+        most_bytes.map(|most| format!("x-max-length-bytes {most}")),
+    ];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    format!(
+        "a queue was declared with {}: the broker discards what it has no time or no room for",
+        told.join(", ")
+    )
+}
 
 /// The way in which a subscriber left that had got the messages before.
 fn reader_left(
