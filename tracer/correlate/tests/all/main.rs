@@ -70,6 +70,7 @@ mod subscribed_late;
 mod subscription_ends;
 mod taken;
 mod tls;
+mod transactions;
 mod translated;
 mod udp;
 mod unseen;

@@ -30,6 +30,8 @@ struct UnacknowledgedTags {
     has_acks: bool,
     /// Somebody on the channel gets messages that need no acknowledgement.
     has_automatic: bool,
+    /// The channel is being closed: what is sent on it until the other end has confirmed that goes back for the same reason.
+    closed: Option<PutBack>,
 }
 
 impl UnacknowledgedTags {
@@ -122,12 +124,16 @@ impl Unacknowledged {
                 "basic.recover" | "basic.recover-async" => {
                     out.puts_back(self.clear(channel), PutBack::Refused);
                 }
-                "channel.close" => out.puts_back(self.end(channel), closed(PutBack::ChannelClosed)),
+                "channel.close" => {
+                    let why = closed(PutBack::ChannelClosed);
+                    self.change(channel, |open| open.closed = Some(why));
+                    out.puts_back(self.clear(channel), why);
+                }
+                "channel.close-ok" | "channel.open" => self.end(channel, out),
                 "connection.close" => {
                     out.puts_back(self.count(), closed(PutBack::ConnectionEnded));
                     *self = Unacknowledged::default();
                 }
-                "channel.open" => drop(self.end(channel)),
                 _ => {}
             }
         }
@@ -158,11 +164,13 @@ impl Unacknowledged {
         count
     }
 
-    /// A channel ends. Returns the number of messages on it.
-    fn end(&mut self, channel: u16) -> u64 {
-        let Some(open) = self.channels.remove(&channel) else { return 0 };
+    /// A channel has ended.
+    fn end(&mut self, channel: u16, out: &mut dyn FrameSink) {
+        let Some(open) = self.channels.remove(&channel) else { return };
         self.held -= open.held_bytes();
-        open.count()
+        if let Some(why) = open.closed {
+            out.puts_back(open.count(), why);
+        }
     }
 
     /// Number of messages of all channels.
@@ -258,6 +266,16 @@ mod tests {
             let ended = [&all[..], &[(class, id, arguments.to_vec())]].concat();
             assert_eq!(told(&ended), (vec![(4_000, why)], 0));
         }
+    }
+
+    #[test]
+    fn what_is_on_its_way_when_a_channel_is_closed_goes_back_too() {
+        let close = (20, 40, Vec::new());
+        let consume = (60, 20, CONSUME.to_vec());
+        let confirmed = (20, 41, b"server".to_vec());
+        let all = [consume, deliver(1), close, deliver(2), deliver(3), confirmed, deliver(4)];
+        let expected = [(1, PutBack::ChannelClosed), (2, PutBack::ChannelClosed)];
+        assert_eq!(told(&all), (expected.to_vec(), 0));
     }
 
     #[test]

@@ -83,6 +83,16 @@ pub fn nack(tag: u64) -> Vec<u8> {
     frame(1, 1, &[&[0, 60, 0, 120][..], &tag.to_be_bytes(), &[2]].concat())
 }
 
+/// A `tx.select`, `tx.commit` or `tx.rollback` on channel 1.
+pub fn tx(what: &str) -> Vec<u8> {
+    let id = match what {
+        "select" => 10,
+        "commit" => 20,
+        _ => 30,
+    };
+    frame(1, 1, &[0, 90, 0, id])
+}
+
 /// A `channel.close` of a channel.
 pub fn close_channel(channel: u16) -> Vec<u8> {
     frame(1, channel, &[&[0, 20, 0, 40][..], &200_u16.to_be_bytes(), &short(""), &[0; 4]].concat())

@@ -40,3 +40,55 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
     }
     Some(Verdict::of_row(VerdictKind::Duplicates, Severity::Problem, clauses))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss_counts::PutBackMessages;
+    use wirelap_events::Pid;
+    use wirelap_protocols::PutBack;
+
+    fn said(duplicates: u64, redelivered: u64, put_back: [u64; 4]) -> Vec<Clause> {
+        let mut evidence = Evidence::default();
+        let losses = &mut evidence.losses;
+        (losses.sent, losses.duplicates, losses.redelivered) = (100, duplicates, redelivered);
+        losses.put_back = PutBackMessages::of(put_back, Some(Pid(7)));
+        find(&evidence).map(|verdict| verdict.evidence).unwrap_or_default()
+    }
+
+    #[test]
+    fn what_a_broker_sends_again_is_not_what_is_sent_again_to_it() {
+        let (sent, times) = (100, 30);
+        let redelivered = Clause::Redelivered { times, sent };
+        assert_eq!(said(30, 30, [0; 4]), [redelivered.clone()]);
+        assert_eq!(said(40, 30, [0; 4]), [redelivered, Clause::Repeated { repeats: 10, sent }]);
+        assert_eq!(said(40, 0, [0; 4]), [Clause::Repeated { repeats: 40, sent }]);
+        assert_eq!(said(0, 0, [30, 0, 0, 0]), []);
+    }
+
+    #[test]
+    fn why_is_told_as_far_as_it_was_seen() {
+        let redelivered = Clause::Redelivered { times: 30, sent: 100 };
+        let by = |messages, why| {
+            let by = Some((Pid(7), None));
+            Clause::PutBack { messages, why, by, has_others: false }
+        };
+        let [refused, ended] = [by(20, PutBack::Refused), by(10, PutBack::ConnectionEnded)];
+        assert_eq!(said(30, 30, [20, 0, 0, 10]), [redelivered.clone(), refused.clone(), ended]);
+        assert_eq!(said(30, 30, [20, 0, 0, 0]), [redelivered, refused, Clause::PutBackUnseen(10)]);
+    }
+
+    #[test]
+    fn several_clients_are_told_as_such() {
+        let mut all = PutBackMessages::of([3, 0, 0, 0], Some(Pid(7)));
+        all.add(&PutBackMessages::of([2, 1, 0, 0], Some(Pid(8))));
+        all.add(&PutBackMessages::of([0, 1, 0, 0], Some(Pid(8))));
+        let told: Vec<_> =
+            all.all().map(|(why, one)| (why, one.messages, one.by, one.has_others)).collect();
+        let expected = [
+            (PutBack::Refused, 5, Some(Pid(8)), true),
+            (PutBack::ChannelClosed, 2, Some(Pid(8)), false),
+        ];
+        assert_eq!(told, expected);
+    }
+}

@@ -9,7 +9,7 @@ pub const WORDS: VerdictWords = VerdictWords {
     title: "duplicates",
     short: "duplicates",
     means: "delivered or sent more than once",
-    evidence: "the protocol's marks, repeated numbers; in MQTT, what the same client identifier had got on an earlier connection",
+    evidence: "the protocol's marks, repeated numbers; in MQTT, what the same client identifier had got on an earlier connection; in AMQP, why the broker sent messages again: refused, or not acknowledged when the channel or connection ended",
     helps: "longer retry intervals, acknowledge in time",
     remedy: |_| "acknowledge in time, and tell duplicates by an id of your own",
     own_remedy: |own, _| own.duplicates,

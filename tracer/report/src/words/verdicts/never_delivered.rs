@@ -11,7 +11,7 @@ pub const WORDS: VerdictWords = VerdictWords {
     title: "messages sent and never delivered",
     short: "never delivered",
     means: "sent, and not read by anyone",
-    evidence: "a subscriber that got earlier and later messages of the same topic; or one that got earlier ones and closed its connection (a note if it announced the close, or where the server keeps a log of which nobody reads the rest now: Kafka, JetStream); or that one subscriber got earlier and later ones and others got these, too (MQTT, NATS); or the workloads' own counts. Messages that could not be observed do not count; messages of aborted transactions, which consumers discard, are a note",
+    evidence: "a subscriber that got earlier and later messages of the same topic; or one that got earlier ones and closed its connection (a note if it announced the close, or where the server keeps a log of which nobody reads the rest now: Kafka, JetStream); or that one subscriber got earlier and later ones and others got these, too (MQTT, NATS); or the workloads' own counts. Messages that could not be observed do not count; messages of aborted transactions, which consumers discard, are a note. In AMQP also what is known of the reason: expirations, limits of queues, returns, rollbacks",
     helps: "who subscribes? which QoS?",
     remedy: |_| "compare what is sent and what is subscribed, and see the broker's own counters and log",
     own_remedy: |own, _| own.never_delivered,
