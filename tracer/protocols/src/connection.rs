@@ -211,6 +211,15 @@ pub(crate) fn frame_without_data(
     Frame { range, name, class, payload_bytes: 0, data: None }
 }
 
+/// Messages of a connection of which its end decides what becomes of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftMessages {
+    /// Sent to the client, which has not acknowledged them: its server sends them to somebody again.
+    pub unacknowledged: u64,
+    /// Published by the client in transactions that it has not committed: its server discards them.
+    pub uncommitted: u64,
+}
+
 /// A decoder for one conversation. It holds the state that both directions need: versions, aliases, incomplete messages.
 pub trait Connection: Send {
     /// The length of the PDU that starts with `head`. This is called for TCP only: a datagram is one PDU.
@@ -298,6 +307,11 @@ pub trait Connection: Send {
     /// receiver only, as in a work queue, equal contents are different messages.
     fn makes_copies(&self, _from: Side) -> bool {
         true
+    }
+
+    /// Messages of which the connection's end decides what becomes of them.
+    fn left(&self) -> LeftMessages {
+        LeftMessages::default()
     }
 
     /// Tells the decoder that one end has closed the connection.

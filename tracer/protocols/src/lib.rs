@@ -20,6 +20,7 @@ pub mod mqtt;
 pub mod nats;
 pub mod opcua;
 pub mod plain;
+mod queues;
 pub mod reader;
 pub mod recognise;
 pub mod registry;
@@ -37,10 +38,11 @@ pub mod zenoh;
 pub mod zmtp;
 
 pub use connection::{
-    Connection, Encryption, MessageRouting, Party, Pdu, PduLen, Protocol, Recognition,
+    Connection, Encryption, LeftMessages, MessageRouting, Party, Pdu, PduLen, Protocol, Recognition,
 };
 pub use memories::Memories;
 pub use memory::Memory;
+pub use queues::{Discard, DiscardedMessages, PutBack, QueueLimits};
 pub use reader::Reader;
 pub use registry::{broker, by_name, registry};
 pub use remedies::{BrokerRemedies, Remedies};

@@ -1,6 +1,7 @@
 //! Reports of a decoder: frames, and what it knows beyond them.
 
 use crate::Side;
+use crate::queues::{Discard, PutBack};
 use crate::ros2::RosFact;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
@@ -216,6 +217,15 @@ pub enum FrameNote<'a> {
         /// The one before is known to be of its group; otherwise, nobody that was seen has read them.
         is_same_group: bool,
     },
+    /// The server puts messages back into their queues that a client was sent and has not acknowledged, to send them to somebody again.
+    PutBack {
+        /// Number of messages, as far as their deliveries were seen.
+        messages: u64,
+        /// Why the server does so.
+        why: PutBack,
+    },
+    /// What a server of queues discards, or will.
+    Discards(Discard),
     /// Replies that do not reach the application that asked.
     Superseded(u64),
     /// The sender of the next frame, a server, refuses something in it, for the reason that it gives in these words.
@@ -498,6 +508,20 @@ impl dyn FrameSink + '_ {
     /// reader may have discarded them, or both may have processed them.
     pub fn read_twice(&mut self, messages: u64) {
         self.note(FrameNote::ReadTwice(messages));
+    }
+
+    /// Reports what a server of queues discards, or will.
+    pub fn discards(&mut self, what: Discard) {
+        if what.is_any() {
+            self.note(FrameNote::Discards(what));
+        }
+    }
+
+    /// Reports that the server puts messages back into their queues that the client has not acknowledged.
+    pub fn puts_back(&mut self, messages: u64, why: PutBack) {
+        if messages > 0 {
+            self.note(FrameNote::PutBack { messages, why });
+        }
     }
 
     /// Reports replies that do not reach the application that asked, because its library takes others of the same key in their place.

@@ -12,6 +12,7 @@ use wirelap_events::{
     AckRoundTrip, Comm, DropCause, Holder, Nanos, OffCpuReason, Pid, Quota, Recovery,
     RequestLimits, Segment, SleepCall, ThreadActivity, Tid, TxState,
 };
+use wirelap_protocols::{PutBack, QueueLimits};
 
 /// A process, and its name as far as it is known.
 pub type Named = (Pid, Comm);
@@ -177,10 +178,27 @@ pub enum Clause {
     PassedOver { records: u64, of_group: bool, reader: Option<(Pid, Option<Comm>)> },
     /// Messages of transactions that were aborted.
     Aborted(u64),
+    /// Messages of transactions that were rolled back, or that ended without a commit.
+    RolledBack(u64),
+    /// Messages that a server gave back to their publishers.
+    Returned(u64),
+    /// Messages that a server's queues give up once they have waited, and the longest time.
+    Expiring { messages: u64, longest: Nanos },
+    /// Limits beyond which a server's queues give messages up.
+    QueueLimits(QueueLimits),
+    /// Why a server of queues did not pass messages on was not seen.
+    NoReasonSeen,
     /// Messages that their sender gave up when it had sent a part of them.
     CutShort(u64),
     /// Times that a message was sent or delivered again, and messages that were sent.
     Repeated { repeats: u64, sent: u64 },
+    /// Times that a server sent a message again to a client, and messages that were sent.
+    Redelivered { times: u64, sent: u64 },
+    /// Messages that a server had put back into their queues, why, and the client that had got them, the last time; whether there were
+    /// others.
+    PutBack { messages: u64, why: PutBack, by: Option<(Pid, Option<Comm>)>, has_others: bool },
+    /// Messages that a server sent again, and that were not seen to be put back.
+    PutBackUnseen(u64),
     /// Messages whose payload is in shared memory.
     InSharedMemory(u64),
     /// The sender's library kept messages: in the median and at the 99th percentile, before so long on the way. Perhaps the messages

@@ -67,7 +67,9 @@ pub use lag::{
     GapCount, Lag, LagHolder, LagTable, Pair, PairKey, Shortfall, Shortfalls, SlowSubscriber,
     SlowSubscribers, Subscriber, TakesAll, TopicKey,
 };
-pub use loss_counts::{Departure, Losses, LostSegments, PassedOverRecords, WorkloadCounts};
+pub use loss_counts::{
+    Departure, Losses, LostSegments, PassedOverRecords, PutBackMessages, WorkloadCounts,
+};
 pub use not_got::{MissedBy, MostLeft};
 pub use numbers::{Missing, Numbers};
 pub use setting::{Setting, Throttled};

@@ -5,6 +5,7 @@ use super::numbers::Missing;
 use wirelap_events::{DropCause, Pid, Saturate, Total};
 use wirelap_flow::{ClosedBy, ClosedConnection};
 use wirelap_limits::rules::{TOLERATED_GAPS, TOLERATED_LOSS};
+use wirelap_protocols::{DiscardedMessages, PutBack};
 
 /// Why somebody who had got a topic's messages gets no more of them. The order is that of what is said where there are several reasons: the
 /// last counts.
@@ -58,6 +59,8 @@ pub struct Losses {
     pub thrown_away: u64,
     /// Messages that their sender gave up when it had sent a part of them.
     pub cut_short: u64,
+    /// Messages that a server discards, and its queues' limits.
+    pub discarded: DiscardedMessages,
     /// Records that no reader was sent.
     pub passed_over: PassedOverRecords,
     /// What the workloads themselves say, if they keep count.
@@ -68,6 +71,10 @@ pub struct Losses {
     pub datagrams: DroppedDatagrams,
     /// Delivered, or sent, more than once.
     pub duplicates: u64,
+    /// Of these, those that a server sent a client again.
+    pub redelivered: u64,
+    /// Messages that servers put back into their queues.
+    pub put_back: PutBackMessages,
     /// Messages whose payload was in shared memory.
     pub shared: u64,
     /// Segments that TCP sent again, and those that this host threw away.
@@ -93,6 +100,42 @@ pub struct PassedOverRecords {
     pub records: [u64; 2],
     /// The process that began to read behind them.
     pub by: Option<Pid>,
+}
+
+/// Messages that servers put back into their queues for one reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PutBackCount {
+    pub messages: u64,
+    /// The process that had got them and did not acknowledge them, the last time.
+    pub by: Option<Pid>,
+    /// True if other processes did so, too.
+    pub has_others: bool,
+}
+
+/// Messages that servers put back into their queues, by reason, as in [`PutBack::ALL`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PutBackMessages([PutBackCount; PutBack::ALL.len()]);
+
+impl PutBackMessages {
+    /// Messages of one client.
+    pub fn of(messages: [u64; PutBack::ALL.len()], by: Option<Pid>) -> PutBackMessages {
+        PutBackMessages(messages.map(|messages| PutBackCount { messages, by, has_others: false }))
+    }
+
+    /// The reasons for which there were some.
+    pub fn all(&self) -> impl Iterator<Item = (PutBack, PutBackCount)> + '_ {
+        PutBack::ALL.into_iter().zip(self.0).filter(|(_, count)| count.messages > 0)
+    }
+
+    /// Adds another's.
+    pub fn add(&mut self, more: &PutBackMessages) {
+        for (sum, more) in self.0.iter_mut().zip(more.0).filter(|(_, more)| more.messages > 0) {
+            let is_another = sum.messages > 0 && sum.by != more.by;
+            sum.messages.grow(more.messages);
+            sum.by = more.by.or(sum.by);
+            sum.has_others |= more.has_others || is_another;
+        }
+    }
 }
 
 /// Datagrams that this host threw away, by the reason.
@@ -162,7 +205,9 @@ impl Losses {
     pub(super) fn surely(&self, unseen: u64) -> u64 {
         let all_came = self.told.is_some_and(|told| told.delivered >= told.due);
         // What is in shared memory on one side of a router has no bytes there that the other side's are joined by.
-        let elsewhere = [self.hidden, self.unjoined, self.thrown_away, self.shared].iter().total();
+        let DiscardedMessages { rolled_back, returned, .. } = self.discarded;
+        let discarded = [self.thrown_away, rolled_back, returned].iter().total();
+        let elsewhere = [self.hidden, self.unjoined, discarded, self.shared].iter().total();
         if all_came { 0 } else { unseen.saturating_sub(elsewhere) }
     }
 
@@ -204,6 +249,7 @@ impl Losses {
         self.hidden.grow(other.hidden);
         self.thrown_away.grow(other.thrown_away);
         self.cut_short.grow(other.cut_short);
+        self.discarded.add(&other.discarded);
         self.passed_over.add(&other.passed_over);
         if let Some(more) = other.told {
             let told = self.told.get_or_insert_default();
@@ -214,6 +260,8 @@ impl Losses {
         self.skipped.add(other.skipped);
         self.datagrams.add(&other.datagrams);
         self.duplicates.grow(other.duplicates);
+        self.redelivered.grow(other.redelivered);
+        self.put_back.add(&other.put_back);
         self.shared.grow(other.shared);
         self.segments.add(&other.segments);
     }

@@ -17,6 +17,7 @@ pub use matching::LONGEST_WAY;
 
 use super::contents::Contents;
 use super::forwarders::{Forwarders, Receiver};
+use super::handed_out::HandedOut;
 use super::index::Index;
 use super::marked::MarkedPlaces;
 use super::new_leg::{NewLeg, Toward};
@@ -63,6 +64,8 @@ pub struct Messages {
     spare: Vec<Box<Leg>>,
     /// Servers that hand messages on by other names, as far as they are known.
     translations: Translations,
+    /// Contents that were delivered, and whose messages are forgotten.
+    handed_out: HandedOut,
     /// Memory to compare messages of equal content, used again and again.
     turn: Turn,
     serial: u64,

@@ -15,6 +15,7 @@ mod assembly;
 mod compact;
 mod contents;
 mod forwarders;
+mod handed_out;
 mod index;
 pub mod kept;
 pub mod leg;

@@ -95,6 +95,8 @@ pub struct MessageFacts {
     pub repeats: bool,
     /// True if its server keeps it in a log, for whoever comes later.
     pub is_logged: bool,
+    /// True if its server keeps it in a queue until somebody has it.
+    pub is_queued: bool,
 }
 
 impl MessageFacts {

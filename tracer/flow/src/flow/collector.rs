@@ -296,6 +296,10 @@ impl FrameSink for Collector<'_> {
             FrameNote::PassedOver { records, is_same_group } => {
                 found.notes.passed_over[usize::from(is_same_group)].grow(records);
             }
+            FrameNote::PutBack { messages, why } => {
+                found.notes.put_back[why as usize].grow(messages);
+            }
+            FrameNote::Discards(what) => found.notes.discarded.note(what),
             FrameNote::Refuses(why) if found.refusals.len() < MAX_REFUSALS => {
                 found.refusals.push(reason(why));
             }

@@ -21,7 +21,7 @@ use wirelap_events::{
     Transport,
 };
 use wirelap_protocols::stream::Stream;
-use wirelap_protocols::{Connection, Encryption, Memories, Party, Protocol, Side};
+use wirelap_protocols::{Connection, Encryption, LeftMessages, Memories, Party, Protocol, Side};
 
 /// The state of a conversation's protocol: searched for, read or given up.
 pub enum State {
@@ -254,6 +254,14 @@ impl Conversation {
         self.ledger = Ledger::default();
         self.hidden.forget(self.undecoded_by_streams());
         self.flows.iter_mut().for_each(|flow| flow.packets.forget_seen());
+    }
+
+    /// Messages of which its end decides what becomes of them.
+    pub fn left(&self) -> LeftMessages {
+        match &self.state {
+            State::Decoding(_, connection) => connection.left(),
+            _ => LeftMessages::default(),
+        }
     }
 
     /// One of its ends is gone.

@@ -8,7 +8,7 @@ use super::subscriptions::FoundSubscription;
 use super::topics::Topics;
 use crate::ros::RosGraph;
 use wirelap_figures::{Introduction, UncertainCounts};
-use wirelap_protocols::{Side, UnseenParties};
+use wirelap_protocols::{DiscardedMessages, PutBack, Side, UnseenParties};
 
 /// Bytes in which messages are, or may be, that are not read; each by the sending end.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,6 +28,10 @@ pub struct RowNotes {
     pub thrown_away: u64,
     /// Records of a log that no reader was sent: behind those of a reader that was seen before, and behind those of its own group.
     pub passed_over: [u64; 2],
+    /// Messages that servers put back into their queues, by [`PutBack::ALL`].
+    pub put_back: [u64; PutBack::ALL.len()],
+    /// Messages that servers discard, and what they may discard others for.
+    pub discarded: DiscardedMessages,
     /// Messages of which something is not certain.
     pub uncertain: UncertainCounts,
     /// The implementation of the protocol that an end uses.

@@ -8,10 +8,12 @@ use super::dead_letter::DeadLetter;
 use super::frame::{self, AmqpFrameHeader, FrameKind, OPENING};
 use super::method::{AmqpAcknowledgement, AmqpDelivery, BASIC, Envelope, Method, refusal};
 use super::permits::Permits;
+use super::queue;
 use super::recognition;
 use super::transactions::Transactions;
+use super::unacknowledged::Unacknowledged;
 use crate::connection::frame_without_data;
-use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side, Throttle};
+use crate::{Connection, Discard, FrameSink, LeftMessages, Pdu, PduLen, Reader, Side, Throttle};
 use wirelap_events::{ByteRange, Frame, FrameClass, Size};
 
 /// The decoder of one connection.
@@ -23,6 +25,8 @@ pub(super) struct AmqpConnection {
     contents: [OpenContents; 2],
     /// The acknowledgements and requests that the server's deliveries wait for.
     permits: Permits,
+    /// Messages that the client has got and not acknowledged.
+    unacknowledged: Unacknowledged,
     /// Messages that the client has published in transactions and not committed.
     transactions: Transactions,
     /// Publisher confirms of the server.
@@ -70,6 +74,9 @@ impl AmqpConnection {
             out.client(side, connection_name(reader.peek_rest()).unwrap_or_default());
         }
         let arguments = reader.peek_rest();
+        if let Some(server) = self.server {
+            self.unacknowledged.take(method, header.channel, arguments, server == side, out);
+        }
         if let Some(acknowledgement) = AmqpAcknowledgement::read(method, arguments)
             .filter(|_| self.server == Some(side.other()))
         {
@@ -82,7 +89,7 @@ impl AmqpConnection {
             Permits::asks(header.channel, out);
         } else if method.turns_channel() {
             self.permits.end(header.channel);
-            self.transactions.end(header.channel);
+            self.transactions.end(header.channel, out);
             self.confirms.end(header.channel);
         } else {
             consumer::tell(method, header.channel, arguments, out);
@@ -90,12 +97,18 @@ impl AmqpConnection {
         match method.name {
             "tx.select" => self.transactions.begin(header.channel),
             "tx.commit" => self.transactions.commit(header.channel, out),
-            "tx.rollback" => self.transactions.roll_back(header.channel),
+            "tx.rollback" => self.transactions.roll_back(header.channel, out),
+            "connection.close" => self.transactions.end_all(out),
+            "basic.return" => out.discards(Discard::Returned),
             "basic.publish" => {
                 self.transactions.publish(header.channel, range.start);
                 self.confirms.publish(header.channel);
             }
-            "confirm.select" => self.confirms.begin(header.channel),
+            "confirm.select" => {
+                self.confirms.begin(header.channel);
+                self.transactions.forget(header.channel);
+            }
+            "queue.declare" => out.discards(Discard::Beyond(queue::limits(arguments))),
             "connection.blocked" => {
                 self.blocked = Blocked::Yes;
                 out.throttles(Throttle::Begins);
@@ -156,10 +169,12 @@ impl AmqpConnection {
             return out.frame(&frame_without_data(range, NAME, FrameClass::Opaque));
         }
         let class = class_of(contents.header(header.channel, size));
-        if self.server == Some(side)
-            && let Some(letter) = DeadLetter::read(reader)
-        {
-            contents.is_dead_letter(header.channel, letter);
+        if self.server == Some(side) {
+            if let Some(letter) = DeadLetter::read(reader) {
+                contents.is_dead_letter(header.channel, letter);
+            }
+        } else if let Some(kept_for) = queue::expiration(reader) {
+            out.discards(Discard::After(kept_for));
         }
         self.tell_recipient(side, header.channel, out);
         let contents = &mut self.contents[side as usize];
@@ -215,11 +230,20 @@ impl Connection for AmqpConnection {
     }
 
     fn held_bytes(&self) -> Size {
-        Size::sum(self.contents.iter().map(OpenContents::held_bytes)) + self.permits.held_bytes()
+        Size::sum(self.contents.iter().map(OpenContents::held_bytes))
+            + self.permits.held_bytes()
+            + self.unacknowledged.held_bytes()
     }
 
     fn server(&self) -> Option<Side> {
         self.server
+    }
+
+    fn left(&self) -> LeftMessages {
+        LeftMessages {
+            unacknowledged: self.unacknowledged.count(),
+            uncommitted: self.transactions.uncommitted(),
+        }
     }
 
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
@@ -227,6 +251,7 @@ impl Connection for AmqpConnection {
         self.doubt_blocked(side, out);
         if pdu.bytes.starts_with(OPENING) {
             self.server = Some(side.other());
+            self.transactions.note_opening();
             return out.frame(&frame_without_data(range, "protocol-header", FrameClass::Session));
         }
         let header = match AmqpFrameHeader::read(pdu.bytes) {
@@ -247,6 +272,7 @@ impl Connection for AmqpConnection {
     fn gap(&mut self, side: Side) {
         self.contents[side as usize].gap();
         self.permits.forget();
+        self.unacknowledged.forget();
         if self.server != Some(side) {
             self.confirms.forget();
         }

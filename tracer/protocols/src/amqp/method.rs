@@ -164,6 +164,34 @@ impl AmqpAcknowledgement {
     }
 }
 
+/// True if `basic.nack` or `basic.reject` with these arguments wants its messages sent again.
+pub(super) fn is_put_back(method: &Method, arguments: &[u8]) -> bool {
+    let mut reader = Reader::new(arguments);
+    let bits = reader.skip(8).and_then(|()| reader.u8()).unwrap_or_default();
+    let bit = match (method.class_id, method.id) {
+        (BASIC, 90) => 1,
+        (BASIC, 120) => 2,
+        _ => 0,
+    };
+    bits & bit != 0
+}
+
+/// True if the messages that `basic.consume` or `basic.get` asks for need no acknowledgement; `None` for other methods.
+pub(super) fn needs_no_acks(method: &Method, arguments: &[u8]) -> Option<bool> {
+    let mut reader = Reader::new(arguments);
+    let bit = match (method.class_id, method.id) {
+        (BASIC, 20) => 2,
+        (BASIC, 70) => 1,
+        _ => return None,
+    };
+    reader.skip(2)?;
+    short_string(&mut reader)?;
+    if method.is_consume() {
+        short_string(&mut reader)?;
+    }
+    Some(reader.u8()? & bit != 0)
+}
+
 /// Place that a content is published to or delivered from: the arguments of `basic.publish`, `basic.deliver`, `basic.get-ok` and
 /// `basic.return`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,11 +10,14 @@
 //! | `content` | a message, whose method, header and body are frames of their own |
 //! | `dead_letter` | the way of a dead letter: where it was published first, and whether it expired |
 //! | `permits` | what lets the broker deliver: acknowledgements and requests |
+//! | `unacknowledged` | what the broker puts back into its queues, and why |
+//! | `queue` | how long and how many messages a queue keeps |
+//! | `transactions` | what waits for a commit |
 //! | `recognition` | whether bytes are AMQP |
 //! | `connection` | the decoder of one connection |
 //!
 //! A message's topic is `exchange/routing key`, which is the same where it is published and where it is delivered; for the
-//! default exchange, which has no name, it is the routing key alone. A dead letter has those with which it was published first. Messages of a transaction are treated like others.
+//! default exchange, which has no name, it is the routing key alone. A dead letter has those with which it was published first.
 
 mod client_properties;
 mod confirms;
@@ -25,10 +28,12 @@ mod dead_letter;
 mod frame;
 mod method;
 mod permits;
+mod queue;
 mod recognition;
 mod remedies;
 mod table;
 mod transactions;
+mod unacknowledged;
 
 use crate::remedies::Remedies;
 use crate::{Connection, MessageRouting, Protocol, Recognition, SignatureMatch};

@@ -9,7 +9,8 @@ use super::map::{COMPRESSED, CarriedPlace, PayloadSegments};
 use crate::connection::frame_without_data;
 use crate::stream::Stream;
 use crate::{
-    Connection, Encryption, FrameSink, Party, Pdu, PduLen, Protocol, ProtocolSearch, Side,
+    Connection, Encryption, FrameSink, LeftMessages, Party, Pdu, PduLen, Protocol, ProtocolSearch,
+    Side,
 };
 use wirelap_events::{ByteRange, Count, FrameClass, Offset, Size};
 
@@ -347,6 +348,10 @@ impl Connection for WebSocket {
 
     fn makes_copies(&self, from: Side) -> bool {
         self.carried.as_ref().is_none_or(|carried| carried.connection.makes_copies(from))
+    }
+
+    fn left(&self) -> LeftMessages {
+        self.carried.as_ref().map_or_else(LeftMessages::default, |one| one.connection.left())
     }
 
     fn closed(&mut self) {

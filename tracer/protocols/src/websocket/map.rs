@@ -320,6 +320,8 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::Discarded(_)
             | FrameNote::ReadTwice(_)
             | FrameNote::PassedOver { .. }
+            | FrameNote::PutBack { .. }
+            | FrameNote::Discards(_)
             | FrameNote::Superseded(_)
             | FrameNote::CutShort(_)
             | FrameNote::Refuses(_)

@@ -14,7 +14,7 @@
 
 use super::handshake;
 use super::layer::WebSocket;
-use crate::{Connection, Encryption, FrameSink, Party, Pdu, PduLen, Protocol, Side};
+use crate::{Connection, Encryption, FrameSink, LeftMessages, Party, Pdu, PduLen, Protocol, Side};
 use std::cell::Cell;
 use wirelap_events::Size;
 
@@ -159,6 +159,10 @@ impl Connection for MaybeWebSocket {
 
     fn makes_copies(&self, from: Side) -> bool {
         self.decided().makes_copies(from)
+    }
+
+    fn left(&self) -> LeftMessages {
+        self.decided().left()
     }
 
     fn closed(&mut self) {

@@ -1,7 +1,7 @@
 //! Parts of sentences: numbers of things, rates, threads, the words of a protocol.
 
 use wirelap_correlate::Why;
-use wirelap_events::{Holder, human};
+use wirelap_events::{Comm, Holder, Pid, human};
 use wirelap_protocols::{Protocol, Remedies, by_name};
 
 /// A number of messages.
@@ -17,6 +17,15 @@ pub fn counted(count: u64, one: &str, many: &str) -> String {
 /// So many bytes a second, as links are named.
 pub fn payload(bytes: u64) -> String {
     human::traffic_rate(bytes as f64 * 8.0)
+}
+
+/// The name and process of a subscriber.
+pub fn named(reader: Option<(Pid, Option<Comm>)>) -> String {
+    let name = |(pid, comm): (Pid, Option<Comm>)| {
+        let name = comm.as_ref().map_or("the subscriber", Comm::as_str);
+        format!("{name} (pid {})", pid.0)
+    };
+    reader.map_or("the subscriber".to_owned(), name)
 }
 
 /// A thread of the same process or another's.

@@ -22,8 +22,25 @@ pub fn deliver(exchange: &str, key: &str, tag: u64, payload: &[u8]) -> Vec<u8> {
 
 /// A message of an exchange and a key that a broker delivers on a channel, in as many frames as it takes.
 pub fn deliver_on(channel: u16, of: [&str; 2], tag: u64, payload: &[u8]) -> Vec<u8> {
+    deliver_marked(channel, of, tag, false, payload)
+}
+
+/// A message that a broker delivers again on channel 1.
+pub fn redeliver(exchange: &str, key: &str, tag: u64, payload: &[u8]) -> Vec<u8> {
+    deliver_marked(1, [exchange, key], tag, true, payload)
+}
+
+fn deliver_marked(
+    channel: u16,
+    of: [&str; 2],
+    tag: u64,
+    redelivered: bool,
+    payload: &[u8],
+) -> Vec<u8> {
     let (tag, [exchange, key]) = (tag.to_be_bytes(), of.map(short));
-    let arguments = [&[0, 60, 0, 60][..], &short("tag"), &tag, &[0], &exchange, &key].concat();
+    let redelivered = [u8::from(redelivered)];
+    let arguments =
+        [&[0, 60, 0, 60][..], &short("tag"), &tag, &redelivered, &exchange, &key].concat();
     with_content(channel, &arguments, payload)
 }
 
@@ -59,6 +76,26 @@ pub fn cancel(channel: u16, tag: &str) -> Vec<u8> {
 /// A `basic.ack` on a channel, of one message or of `all` up to it.
 pub fn ack(channel: u16, tag: u64, all: bool) -> Vec<u8> {
     frame(1, channel, &[&[0, 60, 0, 80][..], &tag.to_be_bytes(), &[u8::from(all)]].concat())
+}
+
+/// A `basic.nack` on channel 1 of one message, which is to be sent again.
+pub fn nack(tag: u64) -> Vec<u8> {
+    frame(1, 1, &[&[0, 60, 0, 120][..], &tag.to_be_bytes(), &[2]].concat())
+}
+
+/// A `tx.select`, `tx.commit` or `tx.rollback` on channel 1.
+pub fn tx(what: &str) -> Vec<u8> {
+    let id = match what {
+        "select" => 10,
+        "commit" => 20,
+        _ => 30,
+    };
+    frame(1, 1, &[0, 90, 0, id])
+}
+
+/// A `channel.close` of a channel.
+pub fn close_channel(channel: u16) -> Vec<u8> {
+    frame(1, channel, &[&[0, 20, 0, 40][..], &200_u16.to_be_bytes(), &short(""), &[0; 4]].concat())
 }
 
 /// A `connection.start-ok` of a client that names its connection.

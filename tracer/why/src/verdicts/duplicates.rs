@@ -1,12 +1,14 @@
 //! Messages were delivered, or sent, more than once.
 //!
-//! The cause is found by the protocol's own marks, and by numbers that come again.
+//! The cause is found by the protocol's own marks, and by numbers that come again; why a server sends a message again, by what its client
+//! said of it, or by the end of the channel or connection on which the client had got it.
 
 use crate::clause::Clause;
 use crate::definition::Definition;
 use crate::evidence::Evidence;
 use crate::explanation::{Severity, Verdict};
 use crate::kind::VerdictKind;
+use wirelap_events::Total;
 use wirelap_limits::rules::{MIN_DUPLICATES, TOLERATED_LOSS};
 
 pub const DEFINITION: Definition =
@@ -18,6 +20,75 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
     if repeats < MIN_DUPLICATES || repeats.saturating_mul(TOLERATED_LOSS) <= all {
         return None;
     }
-    let clauses = vec![Clause::Repeated { repeats, sent: losses.sent }];
+    let sent = losses.sent;
+    let times = losses.redelivered.min(repeats);
+    let repeats = repeats.saturating_sub(times);
+    let mut clauses = Vec::new();
+    if times > 0 {
+        clauses.push(Clause::Redelivered { times, sent });
+        clauses.extend(losses.put_back.all().map(|(why, count)| {
+            let by = count.by.map(|pid| (pid, evidence.setting.names.get(&pid).copied()));
+            Clause::PutBack { messages: count.messages, why, by, has_others: count.has_others }
+        }));
+        let known = losses.put_back.all().map(|(_, count)| count.messages).total();
+        if known > 0 && known < times {
+            clauses.push(Clause::PutBackUnseen(times.saturating_sub(known)));
+        }
+    }
+    if repeats > 0 {
+        clauses.push(Clause::Repeated { repeats, sent });
+    }
     Some(Verdict::of_row(VerdictKind::Duplicates, Severity::Problem, clauses))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss_counts::PutBackMessages;
+    use wirelap_events::Pid;
+    use wirelap_protocols::PutBack;
+
+    fn said(duplicates: u64, redelivered: u64, put_back: [u64; 4]) -> Vec<Clause> {
+        let mut evidence = Evidence::default();
+        let losses = &mut evidence.losses;
+        (losses.sent, losses.duplicates, losses.redelivered) = (100, duplicates, redelivered);
+        losses.put_back = PutBackMessages::of(put_back, Some(Pid(7)));
+        find(&evidence).map(|verdict| verdict.evidence).unwrap_or_default()
+    }
+
+    #[test]
+    fn what_a_broker_sends_again_is_not_what_is_sent_again_to_it() {
+        let (sent, times) = (100, 30);
+        let redelivered = Clause::Redelivered { times, sent };
+        assert_eq!(said(30, 30, [0; 4]), [redelivered.clone()]);
+        assert_eq!(said(40, 30, [0; 4]), [redelivered, Clause::Repeated { repeats: 10, sent }]);
+        assert_eq!(said(40, 0, [0; 4]), [Clause::Repeated { repeats: 40, sent }]);
+        assert_eq!(said(0, 0, [30, 0, 0, 0]), []);
+    }
+
+    #[test]
+    fn why_is_told_as_far_as_it_was_seen() {
+        let redelivered = Clause::Redelivered { times: 30, sent: 100 };
+        let by = |messages, why| {
+            let by = Some((Pid(7), None));
+            Clause::PutBack { messages, why, by, has_others: false }
+        };
+        let [refused, ended] = [by(20, PutBack::Refused), by(10, PutBack::ConnectionEnded)];
+        assert_eq!(said(30, 30, [20, 0, 0, 10]), [redelivered.clone(), refused.clone(), ended]);
+        assert_eq!(said(30, 30, [20, 0, 0, 0]), [redelivered, refused, Clause::PutBackUnseen(10)]);
+    }
+
+    #[test]
+    fn several_clients_are_told_as_such() {
+        let mut all = PutBackMessages::of([3, 0, 0, 0], Some(Pid(7)));
+        all.add(&PutBackMessages::of([2, 1, 0, 0], Some(Pid(8))));
+        all.add(&PutBackMessages::of([0, 1, 0, 0], Some(Pid(8))));
+        let told: Vec<_> =
+            all.all().map(|(why, one)| (why, one.messages, one.by, one.has_others)).collect();
+        let expected = [
+            (PutBack::Refused, 5, Some(Pid(8)), true),
+            (PutBack::ChannelClosed, 2, Some(Pid(8)), false),
+        ];
+        assert_eq!(told, expected);
+    }
 }

@@ -11,7 +11,7 @@ use crate::kind::VerdictKind;
 use crate::loss_counts::{AbandonedMessages, Losses, PassedOverRecords};
 use wirelap_events::Total;
 use wirelap_limits::rules::TOLERATED_LOSS;
-use wirelap_protocols::{Protocol, by_name};
+use wirelap_protocols::{DiscardedMessages, Protocol, QueueLimits, by_name};
 
 pub const DEFINITION: Definition =
     Definition { add_of_row: |row, found| found.extend(find(row.evidence)), ..Definition::USUAL };
@@ -88,6 +88,13 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
         severity = Severity::Problem;
         clauses.push(Clause::CutShort(losses.cut_short));
     }
+    clauses.extend(limits_of_queues(evidence, &clauses));
+    let DiscardedMessages { rolled_back, returned, .. } = losses.discarded;
+    let by_word = [(rolled_back, Clause::RolledBack(rolled_back)), (returned, Clause::Returned(returned))];
+    for (_, clause) in by_word.into_iter().filter(|(messages, _)| *messages > 0) {
+        severity = if clauses.is_empty() { Severity::Note } else { severity };
+        clauses.push(clause);
+    }
     if losses.thrown_away > 0 {
         severity = if clauses.is_empty() { Severity::Note } else { severity };
         clauses.push(Clause::Aborted(losses.thrown_away));
@@ -107,6 +114,27 @@ fn passed_over(evidence: &Evidence) -> Option<Clause> {
     let records: u64 = records.iter().total();
     let reader = by.map(|pid| (pid, evidence.setting.names.get(&pid).copied()));
     (records > 0).then_some(Clause::PassedOver { records, of_group, reader })
+}
+
+/// What the queues of a server may have given messages up for that it has passed on to nobody, as far as the protocol told.
+fn limits_of_queues(evidence: &Evidence, clauses: &[Clause]) -> Vec<Clause> {
+    let is_swallowed = |clause: &Clause| matches!(clause, Clause::Swallowed { .. });
+    let is_about_queues =
+        |clause: &Clause| is_swallowed(clause) || matches!(clause, Clause::NobodyGot { .. });
+    let queues = by_name(evidence.setting.protocol)
+        .is_some_and(|protocol| protocol.keeps_messages() && !protocol.is_log());
+    if !queues || !clauses.iter().any(is_about_queues) {
+        return Vec::new();
+    }
+    let DiscardedMessages { expiring: messages, longest, limits, .. } = evidence.losses.discarded;
+    let mut reasons = Vec::new();
+    reasons.extend((messages > 0).then_some(Clause::Expiring { messages, longest }));
+    reasons.extend((limits != QueueLimits::default()).then_some(Clause::QueueLimits(limits)));
+    // That nobody seems to subscribe is a reason.
+    if reasons.is_empty() && clauses.iter().any(is_swallowed) {
+        reasons.push(Clause::NoReasonSeen);
+    }
+    reasons
 }
 
 /// Messages that came when those that had got the others were gone.
@@ -165,6 +193,7 @@ fn keeps_messages(evidence: &Evidence) -> bool {
 mod tests {
     use super::*;
     use crate::loss_counts::WorkloadCounts;
+    use wirelap_events::Nanos;
 
     fn is_lost(losses: &Losses) -> bool {
         let mut evidence = Evidence::default();
@@ -195,6 +224,47 @@ mod tests {
         let said = find(&evidence).unwrap();
         assert_eq!(said.severity, Severity::Note);
         assert_eq!(said.evidence, [Clause::Aborted(150)]);
+    }
+
+    /// Evidence of a queue's broker that passed ten of four hundred messages on to nobody.
+    fn queued(discarded: DiscardedMessages) -> Option<Vec<Clause>> {
+        said_of("amqp", discarded)
+    }
+
+    fn said_of(protocol: &'static str, discarded: DiscardedMessages) -> Option<Vec<Clause>> {
+        let mut evidence = Evidence::default();
+        evidence.setting.protocol = protocol;
+        evidence.losses = Losses { discarded, ..swallowed(0) };
+        find(&evidence).map(|said| said.evidence)
+    }
+
+    #[test]
+    fn what_a_queue_may_have_given_up_is_told_with_its_limits() {
+        let swallowed = Clause::Swallowed { messages: 10, sent: 400, dropped: 0 };
+        let unknown = queued(DiscardedMessages::default());
+        assert_eq!(unknown, Some(vec![swallowed.clone(), Clause::NoReasonSeen]));
+        let limits = QueueLimits { most: Some(10), ..QueueLimits::default() };
+        let known = DiscardedMessages {
+            expiring: 400,
+            longest: Nanos::from_millis(300),
+            limits,
+            ..DiscardedMessages::default()
+        };
+        let expiring = Clause::Expiring { messages: 400, longest: Nanos::from_millis(300) };
+        let reasons = vec![swallowed.clone(), expiring, Clause::QueueLimits(limits)];
+        assert_eq!(queued(known), Some(reasons));
+        assert_eq!(said_of("mqtt", DiscardedMessages::default()), Some(vec![swallowed]));
+    }
+
+    #[test]
+    fn what_a_broker_was_told_to_discard_is_no_loss() {
+        let rolled_back = DiscardedMessages { rolled_back: 9, ..DiscardedMessages::default() };
+        let returned = DiscardedMessages { returned: 1, ..DiscardedMessages::default() };
+        let mut both = rolled_back;
+        both.add(&returned);
+        let clauses = vec![Clause::RolledBack(9), Clause::Returned(1)];
+        assert_eq!(queued(both), Some(clauses));
+        assert!(queued(rolled_back).unwrap().len() > 1, "one more is missing");
     }
 
     #[test]

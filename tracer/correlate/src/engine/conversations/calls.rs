@@ -12,7 +12,7 @@ use wirelap_events::{
     Saturate, SendCall, SendKind, Socket, SocketId, SocketOrigin, Transport, TxState,
 };
 use wirelap_flow::{Claim, Direction, Marks, Sending, Threads};
-use wirelap_protocols::{Protocol, Side};
+use wirelap_protocols::{LeftMessages, Protocol, Side};
 
 impl Conversations {
     /// A socket comes into view. Threads that use it first at the same time announce it more than once.
@@ -109,6 +109,7 @@ impl Conversations {
         if let Some(conversation) = self.flows.get_mut(direction)
             && !conversation.life.is_closed
         {
+            let left = conversation.left();
             conversation.close();
             let has_farewell = conversation.protocol().is_some_and(Protocol::announces_close);
             let farewell = conversation.ledger.farewell();
@@ -119,6 +120,9 @@ impl Conversations {
                 conversation.flows.each_ref().map(|flow| flow.control().unsubscribed);
             self.closed.note(Direction { side: by, ..direction }, is_abrupt, unsubscribed);
             self.closing.push_back(Direction { side: Side::A, ..direction });
+            if left != LeftMessages::default() {
+                self.left.push((direction, left));
+            }
             self.note_closed_by(at, Direction { side: by, ..direction });
         }
     }

@@ -28,6 +28,7 @@ use wirelap_flow::{
     ClosedConnections, Config, DecoderOutput, Direction, FlowTable, Outages, RecentPackets, Ros,
     TlsCounts, Topics,
 };
+use wirelap_protocols::LeftMessages;
 
 /// The conversations that are known, and the sockets at their ends.
 pub struct Conversations {
@@ -44,6 +45,8 @@ pub struct Conversations {
     active: Vec<Direction>,
     /// Conversations that end.
     closing: VecDeque<Direction>,
+    /// Conversations that have ended since this was taken last, and messages that they left undecided.
+    left: Vec<(Direction, LeftMessages)>,
     /// Conversations that have ended.
     closed: ClosedConnections,
     /// Servers that were gone.
@@ -79,6 +82,7 @@ impl Conversations {
             unresolved_sockets: Vec::new(),
             active: Vec::new(),
             closing: VecDeque::new(),
+            left: Vec::new(),
             closed: ClosedConnections::default(),
             outages: Outages::default(),
             followers: VecDeque::new(),
@@ -120,6 +124,11 @@ impl Conversations {
     /// Results of decoders in the last event's bytes, which nobody has taken in yet.
     pub fn found_mut(&mut self) -> &mut DecoderOutput {
         &mut self.found
+    }
+
+    /// Conversations that have ended since this was asked last, and messages that they left undecided.
+    pub fn take_left(&mut self) -> Vec<(Direction, LeftMessages)> {
+        std::mem::take(&mut self.left)
     }
 
     /// Counts of what became of the keys of TLS connections, if there are any.

@@ -1,18 +1,23 @@
 //! From a decoder's findings to open messages.
 
 use super::new_leg::new_leg;
+use super::noted::{
+    note_asked_topics, note_left, note_refusals, note_released, note_row_facts, note_subscriptions,
+    note_unread,
+};
 use super::settle::uncount;
 use super::{Context, Deliveries};
-use crate::join::{Joined, NewLeg, Receiver};
+use crate::join::{Joined, LegState, NewLeg, Receiver};
 use crate::rows::{Counts, Row};
 use wirelap_events::{Nanos, Saturate};
-use wirelap_flow::{Direction, FlowTable, Found, LegKey, Part, PendingRelease, RowNotes};
+use wirelap_flow::{Direction, FlowTable, Found, LegKey, Part};
 use wirelap_protocols::{MessageRouting, Side};
-use wirelap_why::{Pair, PairKey, PassedOverRecords, TakesAll};
+use wirelap_why::{Pair, PairKey, TakesAll};
 
 impl Deliveries {
     /// Takes in the messages that the decoder of a conversation has just found.
     pub fn take_found(&mut self, at: Nanos, direction: Direction, c: &mut Context<'_>) {
+        note_left(c);
         if c.is_muted(direction) {
             c.note_introduced(direction);
             return c.conversations.found_mut().forget();
@@ -157,6 +162,7 @@ impl Deliveries {
         if let Some(count) = self.left_out(found, &new, c.conversations.flows()) {
             if let Some(row) = c.accounts.rows.get_mut(row) {
                 count(&mut row.counts).grow(1);
+                row.evidence.losses.redelivered.grow(u64::from(!found.retained));
             }
             return;
         }
@@ -270,7 +276,7 @@ impl Deliveries {
     /// message as any other. What a publisher repeats is followed too, as it cannot be told whether the
     /// broker had it, and passes it on; what a broker repeats on a new connection is not. Brokers differ in what they
     /// mark as repeated, so what its client was sent before decides where that is known; the mark alone says nothing of a message of
-    /// which it is not known which one it is.
+    /// which it is not known which one it is, nor where nobody has got what was sent before.
     fn left_out(
         &self,
         found: &Found,
@@ -288,124 +294,20 @@ impl Deliveries {
         };
         let is_known = || self.messages.repeated(new.message.identity, new.way()).is_some();
         let is_said = || found.duplicate && !is_unknown(found, new);
-        let is_again =
-            || self.messages.is_sent_again(new, is_over).unwrap_or_else(is_said) && !is_known();
+        // What is there when its socket is closed is read no more.
+        let is_read = |leg: &LegState| {
+            let flow = flows.flow(leg.direction);
+            flow.is_some_and(|flow| flow.marks.read_at(leg.extent).is_some())
+        };
+        let is_again = || {
+            let known = self.messages.is_sent_again(new, is_over, is_read);
+            known.unwrap_or_else(is_said) && !is_known()
+        };
         if !new.reader.toward.is_server() && is_again() {
             return Some(|counts| &mut counts.duplicates);
         }
         None
     }
-}
-
-/// Takes in what is there and cannot be read.
-fn note_unread(direction: Direction, c: &mut Context<'_>) {
-    if c.conversations.found_mut().gaps.unread == [0; 2] {
-        return;
-    }
-    let unread = std::mem::take(&mut c.conversations.found_mut().gaps.unread);
-    let Some(server) = c.conversations.flows().server(direction) else {
-        return;
-    };
-    let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row)) else {
-        return;
-    };
-    row.noted.unread[0].grow(unread[server.other() as usize]);
-    row.noted.unread[1].grow(unread[server as usize]);
-}
-
-/// Takes in the facts of a row that frames have told.
-fn note_row_facts(direction: Direction, c: &mut Context<'_>) {
-    let notes = std::mem::take(&mut c.conversations.found_mut().notes);
-    if notes == RowNotes::default() {
-        return;
-    }
-    let client = || {
-        let side = c.conversations.flows().server(direction)?.other();
-        c.conversations.sender_of(Direction { side, ..direction })
-    };
-    let client = if notes.passed_over == [0; 2] { None } else { client() };
-    let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row)) else {
-        return;
-    };
-    let losses = &mut row.evidence.losses;
-    losses.thrown_away.grow(notes.thrown_away);
-    losses.cut_short.grow(notes.uncertain.cut_short);
-    losses.passed_over.add(&PassedOverRecords { records: notes.passed_over, by: client });
-    if let Some(name) = notes.implementation {
-        row.implementation.note(name);
-    }
-    row.uncertain.add(notes.uncertain);
-    if let Some(parties) = notes.unseen_parties {
-        row.uncertain.unseen_pairs = parties.pairs;
-        row.uncertain.unannounced = parties.unannounced;
-    }
-}
-
-/// Takes in which messages may be passed on from now on. Where only packets are seen, their receiver has it with the packet.
-fn note_released(direction: Direction, packets_only: bool, c: &mut Context<'_>) {
-    if c.conversations.found_mut().released.is_empty() {
-        return;
-    }
-    let mut released = std::mem::take(&mut c.conversations.found_mut().released);
-    for released in released.drain(..) {
-        let direction = Direction { side: released.side, ..direction };
-        let (flows, now) = (c.conversations.flows(), c.coverage.now());
-        let receipt =
-            released.receipt.and_then(|end| flows.flow(direction.back())?.receipt(end, now));
-        let release = PendingRelease { of: released, receipt, read: None };
-        if let Some(flow) = c.conversations.flows_mut().flow_mut(direction) {
-            flow.control_mut().add_release(release);
-            if packets_only {
-                flow.note_read(released.end, now);
-            }
-        }
-    }
-    c.conversations.found_mut().released = released;
-}
-
-/// Takes in what servers have refused.
-fn note_refusals(direction: Direction, c: &mut Context<'_>) {
-    if c.conversations.found_mut().refusals.is_empty() {
-        return;
-    }
-    let mut refusals = std::mem::take(&mut c.conversations.found_mut().refusals);
-    if let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row)) {
-        for reason in &refusals {
-            row.refusals.add(reason, 1);
-        }
-    }
-    refusals.clear();
-    c.conversations.found_mut().refusals = refusals;
-}
-
-/// Takes in which topics requests for messages leave out.
-fn note_asked_topics(direction: Direction, c: &mut Context<'_>) {
-    if c.conversations.found_mut().asked_topics.is_empty() {
-        return;
-    }
-    let mut all = std::mem::take(&mut c.conversations.found_mut().asked_topics);
-    for (side, topic, asks) in all.drain(..) {
-        let direction = Direction { side, ..direction };
-        if let Some(flow) = c.conversations.flows_mut().flow_mut(direction) {
-            flow.control_mut().unasked_topics.get_or_insert_default().note(topic, asks);
-        }
-    }
-    c.conversations.found_mut().asked_topics = all;
-}
-
-/// Takes in which subscriptions began.
-fn note_subscriptions(at: Nanos, direction: Direction, c: &mut Context<'_>) {
-    if c.conversations.found_mut().subscriptions.is_empty() {
-        return;
-    }
-    let mut found = std::mem::take(&mut c.conversations.found_mut().subscriptions);
-    for one in found.drain(..) {
-        let direction = Direction { side: one.side, ..direction };
-        if let Some(flow) = c.conversations.flows_mut().flow_mut(direction) {
-            flow.control_mut().subscriptions.get_or_insert_default().note(&one, at);
-        }
-    }
-    c.conversations.found_mut().subscriptions = found;
 }
 
 /// A message whose content is not known passes a broker: it cannot be found again on its other leg. After a pause, its first packet

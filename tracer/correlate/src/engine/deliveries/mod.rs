@@ -11,6 +11,7 @@ mod hosts;
 mod kept;
 mod lag;
 mod new_leg;
+mod noted;
 mod outstanding;
 mod overdue;
 mod partial;

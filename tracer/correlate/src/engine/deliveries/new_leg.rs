@@ -74,6 +74,7 @@ pub fn new_leg(
             topology,
             repeats: found.duplicate,
             is_logged: protocol.is_log(),
+            is_queued: protocol.keeps_messages() && !protocol.is_log(),
         },
         passed_on: found.passed_on,
         opening: conversation.life.opening,

@@ -80,6 +80,7 @@ impl Picture<'_> {
             .chain(full)
             .chain(losses.abandoned.left_by)
             .chain(losses.passed_over.by)
+            .chain(losses.put_back.all().filter_map(|(_, count)| count.by))
             .chain(left)
             .chain(missed)
             .chain(tasks.iter().map(|task| task.pid));

@@ -6,6 +6,7 @@ use slab::Slab;
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Saturate, Transport};
 use wirelap_limits::deliveries::LONGEST_UNREAD;
+use wirelap_protocols::MessageRouting;
 
 impl Messages {
     /// The next message whose time has come, for [`Messages::give_up`]. `None` when there is none. One that `is_awaited` by a
@@ -31,6 +32,7 @@ impl Messages {
         {
             self.queues.late.pop_front();
             let has_room = self.has_room_to_keep();
+            let is_put_back = self.is_put_back(index);
             let message = &mut self.open[index];
             // A late leg has patience of its own, and one that is known to lie in a socket more.
             let lies = now < message.at + LONGEST_UNREAD;
@@ -39,7 +41,8 @@ impl Messages {
                 self.queues.late.push_back((now + self.limits.patience, index, message.serial));
                 continue;
             }
-            if lies && (message.is_kept || has_room) && is_awaited(message) {
+            let is_awaited = is_put_back || is_awaited(message);
+            if lies && (message.is_kept || has_room) && is_awaited {
                 self.kept.grow(usize::from(!message.is_kept));
                 message.is_kept = true;
                 self.queues.late.push_back((now + self.limits.patience, index, message.serial));
@@ -48,6 +51,17 @@ impl Messages {
             return Some(index);
         }
         None
+    }
+
+    /// True if a message was sent from a queue to somebody who did not read it, and nobody has got it: its server sends it again.
+    fn is_put_back(&self, index: usize) -> bool {
+        let Some(message) = self.open.get(index).filter(|one| one.facts.is_queued) else {
+            return false;
+        };
+        let legs = self.legs_of(message).map(|leg| &self.legs[leg]);
+        let mut to_clients = legs.filter(|leg| !leg.reader.toward.is_server());
+        let was_sent = to_clients.clone().next().is_some();
+        was_sent && to_clients.all(|leg| !leg.was_read() && !leg.emitted && !leg.is_remote)
     }
 
     /// True if there is room to keep a message that all others have for a subscriber that is behind: these take a quarter of
@@ -150,6 +164,7 @@ impl Messages {
             left.unread.grow(u64::from(!was_read));
             left.lost.grow(u64::from(!was_read && leg.transport == Transport::Udp));
         }
+        let was_got = message.facts.topology == MessageRouting::Brokered && !got_by_nobody();
         let (identity, row, entry) =
             (message.facts.identity, message.facts.row, (message.serial, index));
         let (subject, at, payload_len) =
@@ -158,6 +173,9 @@ impl Messages {
         let (place, is_retained) = (message.place, message.is_retained);
         self.waiting.shrink(message.open as usize);
         let is_warmup = message.facts.is_warmup();
+        if was_got && !identity.exact {
+            self.handed_out.note(identity);
+        }
         self.kept.shrink(usize::from(message.is_kept));
         let mut next = Some(message.first);
         while let Some(leg) = next.and_then(|leg| self.legs.try_remove(leg)) {

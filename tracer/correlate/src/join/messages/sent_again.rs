@@ -16,8 +16,14 @@ use wirelap_protocols::MessageRouting;
 impl Messages {
     /// True if the client that a leg leads to had got its message from the same server on a connection that was over before. `None`
     /// if that is not known, and what the server says of it is to be believed.
-    pub fn is_sent_again(&self, new: &NewLeg, is_over: impl Fn(Direction) -> bool) -> Option<bool> {
-        let (client, since) = new.client.and_then(|client| Some((client, client.since?)))?;
+    pub fn is_sent_again(
+        &self,
+        new: &NewLeg,
+        is_over: impl Fn(Direction) -> bool,
+        is_read: impl Fn(&LegState) -> bool,
+    ) -> Option<bool> {
+        let named = new.client.and_then(|client| Some((client, client.since?)));
+        let Some((client, since)) = named else { return self.was_got(new, is_over, is_read) };
         let carried = self.carried(new.message.identity, new.way());
         let messages = || {
             let (_, all) = self.index.after(new.message.identity, carried, |_| false);
@@ -41,6 +47,37 @@ impl Messages {
             // Of equal messages some had been sent, and others not; or none is known.
             _ => None,
         }
+    }
+
+    /// For a message that its server says it has sent before: true if somebody has got it, false if nobody has, because those whom it was
+    /// sent to were gone before they read it, or it had only been chosen for them. `None` if it is not known which message it is.
+    fn was_got(
+        &self,
+        new: &NewLeg,
+        is_over: impl Fn(Direction) -> bool,
+        is_read: impl Fn(&LegState) -> bool,
+    ) -> Option<bool> {
+        if !new.message.repeats || !new.is_from_server() {
+            return None;
+        }
+        let was_got = |message: &Message| {
+            let to_clients = self.legs_of(message).filter_map(|leg| self.legs.get(leg));
+            let mut to_clients = to_clients
+                .filter(|leg| !leg.reader.toward.is_server() && leg.sender().is(&new.ends.sender));
+            to_clients.any(|leg| {
+                leg.was_read() || leg.is_remote || !is_over(leg.direction) || is_read(leg)
+            })
+        };
+        let (_, all) = self.index.after(new.message.identity, None, |_| false);
+        let all = all.take(SEARCHED).filter_map(|index| self.open.get(index));
+        let here = all.filter(|message| self.came(message, &new.ends.sender).is_some());
+        let (mut got, mut waits) = (self.handed_out.has(new.message.identity), false);
+        for message in here.filter(|message| message.at <= new.written) {
+            let was_got = was_got(message);
+            (got, waits) = (got || was_got, waits || !was_got);
+        }
+        // Of equal messages some had been got, and others not; or none is known.
+        (got != waits).then_some(got)
     }
 
     /// True if a message waits at the sender of a new leg, and was not sent to its client before: neither by its name nor by a

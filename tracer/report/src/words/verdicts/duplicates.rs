@@ -1,13 +1,15 @@
 //! Words of `duplicates`.
 
+use super::super::phrases::{counted, named};
 use super::VerdictWords;
 use wirelap_correlate::Clause;
+use wirelap_protocols::PutBack;
 
 pub const WORDS: VerdictWords = VerdictWords {
     title: "duplicates",
     short: "duplicates",
     means: "delivered or sent more than once",
-    evidence: "the protocol's marks, repeated numbers; in MQTT, what the same client identifier had got on an earlier connection",
+    evidence: "the protocol's marks, repeated numbers; in MQTT, what the same client identifier had got on an earlier connection; in AMQP, why the broker sent messages again: refused, or not acknowledged when the channel or connection ended",
     helps: "longer retry intervals, acknowledge in time",
     remedy: |_| "acknowledge in time, and tell duplicates by an id of your own",
     own_remedy: |own, _| own.duplicates,
@@ -18,8 +20,44 @@ pub const WORDS: VerdictWords = VerdictWords {
                     "{repeats} times, a message was sent or delivered again by the protocol ({sent} messages were sent)"
                 )
             }
+            Clause::Redelivered { times, sent } => {
+                format!(
+                    "{} ({sent} messages were sent)",
+                    counted(
+                        *times,
+                        "time, the broker delivered a message again",
+                        "times, the broker delivered a message again"
+                    )
+                )
+            }
+            Clause::PutBack { messages, why, by, has_others } => {
+                let others = if *has_others { " and of others" } else { "" };
+                put_back(*messages, *why, &format!("{}{others}", named(*by)))
+            }
+            Clause::PutBackUnseen(messages) => {
+                format!("why it delivered {messages} of them again was not seen")
+            }
             _ => return None,
         })
     },
     ..VerdictWords::USUAL
 };
+
+/// Why a server put messages back that a client had got.
+fn put_back(messages: u64, why: PutBack, by: &str) -> String {
+    let left = counted(messages, "message", "messages");
+    match why {
+        PutBack::Refused => format!(
+            "{by} put {left} back (basic.nack or basic.reject with requeue, or basic.recover)"
+        ),
+        PutBack::ChannelClosed => {
+            format!("{left} had no acknowledgement when {by} closed the channel")
+        }
+        PutBack::ClosedByServer => format!(
+            "{left} had no acknowledgement when the broker closed the channel or connection of {by}"
+        ),
+        PutBack::ConnectionEnded => {
+            format!("{left} had no acknowledgement when the connection of {by} ended")
+        }
+    }
+}

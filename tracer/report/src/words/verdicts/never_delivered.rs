@@ -1,16 +1,17 @@
 //! Words of `never_delivered`.
 
-use super::super::phrases::{counted, messages, own_remedies};
+use super::super::phrases::{counted, messages, named, own_remedies};
 use super::VerdictWords;
 use crate::slow::HeldUpBy;
 use wirelap_correlate::{Clause, ClosedBy, Departure, MissedBy, MostLeft};
 use wirelap_events::{Comm, Pid};
+use wirelap_protocols::QueueLimits;
 
 pub const WORDS: VerdictWords = VerdictWords {
     title: "messages sent and never delivered",
     short: "never delivered",
     means: "sent, and not read by anyone",
-    evidence: "a subscriber that got earlier and later messages of the same topic; or one that got earlier ones and closed its connection (a note if it announced the close, or where the server keeps a log of which nobody reads the rest now: Kafka, JetStream); or that one subscriber got earlier and later ones and others got these, too (MQTT, NATS); or the workloads' own counts. Messages that could not be observed do not count; messages of aborted transactions, which consumers discard, are a note",
+    evidence: "a subscriber that got earlier and later messages of the same topic; or one that got earlier ones and closed its connection (a note if it announced the close, or where the server keeps a log of which nobody reads the rest now: Kafka, JetStream); or that one subscriber got earlier and later ones and others got these, too (MQTT, NATS); or the workloads' own counts. Messages that could not be observed do not count; messages of aborted transactions, which consumers discard, are a note. In AMQP also what is known of the reason: expirations, limits of queues, returns, rollbacks",
     helps: "who subscribes? which QoS?",
     remedy: |_| "compare what is sent and what is subscribed, and see the broker's own counters and log",
     own_remedy: |own, _| own.never_delivered,
@@ -80,6 +81,25 @@ pub const WORDS: VerdictWords = VerdictWords {
                 "message is of a transaction that was aborted: its consumer gets it and throws it away",
                 "messages are of transactions that were aborted: their consumers get them and throw them away",
             ),
+            Clause::RolledBack(messages) => counted(
+                *messages,
+                "message is of a transaction that was rolled back, or ended without a commit: the broker discards it",
+                "messages are of transactions that were rolled back, or ended without a commit: the broker discards them",
+            ),
+            Clause::Returned(messages) => counted(
+                *messages,
+                "message was given back to its publisher, because no queue takes it (basic.return)",
+                "messages were given back to their publisher, because no queue takes them (basic.return)",
+            ),
+            Clause::Expiring { messages, longest } => format!(
+                "{} published with an expiration, after {longest} at the latest: the broker discards what waits in a queue for longer",
+                counted(*messages, "message was", "messages were")
+            ),
+            Clause::QueueLimits(limits) => queue_limits(limits),
+            Clause::NoReasonSeen => {
+                "why the broker did not pass them on was not seen: its queues may give messages up by limits that were set before, or by a policy, or no queue takes them"
+                    .into()
+            }
             Clause::CutShort(messages) => counted(
                 *messages,
                 "message was given up by its sender when a part of it was sent: nobody gets it",
@@ -90,6 +110,21 @@ pub const WORDS: VerdictWords = VerdictWords {
     },
     ..VerdictWords::USUAL
 };
+
+/// The limits that queues were declared with.
+fn queue_limits(limits: &QueueLimits) -> String {
+    let QueueLimits { longest, most, most_bytes } = limits;
+    let told = [
+        longest.map(|longest| format!("x-message-ttl {longest}")),
+        most.map(|most| format!("x-max-length {most}")),
+        most_bytes.map(|most| format!("x-max-length-bytes {most}")),
+    ];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    format!(
+        "a queue was declared with {}: the broker discards what it has no time or no room for",
+        told.join(", ")
+    )
+}
 
 /// The way in which a subscriber left that had got the messages before.
 fn reader_left(
@@ -165,13 +200,4 @@ fn other_times((times, others): (u64, u64)) -> String {
         1 => format!("; {} more another time", messages(others)),
         _ => format!("; {} more, {times} other times", messages(others)),
     }
-}
-
-/// The name and process of a subscriber that is gone.
-fn named(reader: Option<(Pid, Option<Comm>)>) -> String {
-    let name = |(pid, comm): (Pid, Option<Comm>)| {
-        let name = comm.as_ref().map_or("the subscriber", Comm::as_str);
-        format!("{name} (pid {})", pid.0)
-    };
-    reader.map_or("the subscriber".to_owned(), name)
 }
