@@ -216,6 +216,8 @@ pub enum FrameNote<'a> {
         /// The one before is known to be of its group; otherwise, nobody that was seen has read them.
         is_same_group: bool,
     },
+    /// Messages that a log had no more when the sender of the next frame had asked for them, which goes on behind them.
+    NotKept(u64),
     /// Replies that do not reach the application that asked.
     Superseded(u64),
     /// The sender of the next frame, a server, refuses something in it, for the reason that it gives in these words.
@@ -492,6 +494,11 @@ impl dyn FrameSink + '_ {
     /// Reports records that no reader was sent, because the sender of the next frame begins to read behind them.
     pub fn passed_over(&mut self, records: u64, is_same_group: bool) {
         self.note(FrameNote::PassedOver { records, is_same_group });
+    }
+
+    /// Reports messages that a log had no more when the sender of the next frame had asked for them, which goes on behind them.
+    pub fn not_kept(&mut self, messages: u64) {
+        self.note(FrameNote::NotKept(messages));
     }
 
     /// Reports further messages that were sent to two readers although only one reader at a time is assigned them: the first

@@ -42,6 +42,7 @@ mod recorder;
 mod requests;
 mod rules;
 mod setting;
+mod shared_name;
 mod stuck;
 mod sums;
 mod tails;
@@ -67,10 +68,13 @@ pub use lag::{
     GapCount, Lag, LagHolder, LagTable, Pair, PairKey, Shortfall, Shortfalls, SlowSubscriber,
     SlowSubscribers, Subscriber, TakesAll, TopicKey,
 };
-pub use loss_counts::{Departure, Losses, LostSegments, PassedOverRecords, WorkloadCounts};
+pub use loss_counts::{
+    Departure, Losses, LostSegments, NotKeptMessages, PassedOverRecords, WorkloadCounts,
+};
 pub use not_got::{MissedBy, MostLeft};
 pub use numbers::{Missing, Numbers};
 pub use setting::{Setting, Throttled};
+pub use shared_name::{NameUser, SharedName};
 pub use stuck::{DropPlace, StuckConnection};
 pub use timeline::Period;
 pub use whereabouts::{Overdue, Whereabouts};

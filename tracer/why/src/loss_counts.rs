@@ -60,6 +60,8 @@ pub struct Losses {
     pub cut_short: u64,
     /// Records that no reader was sent.
     pub passed_over: PassedOverRecords,
+    /// Messages that a log had no more when their reader asked for them.
+    pub not_kept: NotKeptMessages,
     /// What the workloads themselves say, if they keep count.
     pub told: Option<WorkloadCounts>,
     /// Numbers of messages that never came out of the publisher.
@@ -92,6 +94,15 @@ pub struct PassedOverRecords {
     /// The number of records of each of the two.
     pub records: [u64; 2],
     /// The process that began to read behind them.
+    pub by: Option<Pid>,
+}
+
+/// Messages that a log had no more when their reader asked for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NotKeptMessages {
+    /// Their number.
+    pub messages: u64,
+    /// The process that asked for them, the last time.
     pub by: Option<Pid>,
 }
 
@@ -205,6 +216,7 @@ impl Losses {
         self.thrown_away.grow(other.thrown_away);
         self.cut_short.grow(other.cut_short);
         self.passed_over.add(&other.passed_over);
+        self.not_kept.add(other.not_kept);
         if let Some(more) = other.told {
             let told = self.told.get_or_insert_default();
             told.sent.grow(more.sent);
@@ -235,6 +247,14 @@ impl PassedOverRecords {
             self.records.iter_mut().zip(more.records).for_each(|(sum, more)| sum.grow(more));
             self.by = more.by.or(self.by);
         }
+    }
+}
+
+impl NotKeptMessages {
+    /// Adds those of a reader.
+    pub fn add(&mut self, more: NotKeptMessages) {
+        self.messages.grow(more.messages);
+        self.by = more.by.or(self.by);
     }
 }
 

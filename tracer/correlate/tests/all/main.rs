@@ -36,6 +36,7 @@ mod memory;
 mod missed;
 mod muted;
 mod named;
+mod namesakes;
 mod nats_places;
 mod numbered;
 mod one_side;

@@ -296,6 +296,7 @@ impl FrameSink for Collector<'_> {
             FrameNote::PassedOver { records, is_same_group } => {
                 found.notes.passed_over[usize::from(is_same_group)].grow(records);
             }
+            FrameNote::NotKept(messages) => found.notes.not_kept.grow(messages),
             FrameNote::Refuses(why) if found.refusals.len() < MAX_REFUSALS => {
                 found.refusals.push(reason(why));
             }

@@ -28,6 +28,8 @@ pub struct RowNotes {
     pub thrown_away: u64,
     /// Records of a log that no reader was sent: behind those of a reader that was seen before, and behind those of its own group.
     pub passed_over: [u64; 2],
+    /// Messages that a log had no more when their reader asked for them.
+    pub not_kept: u64,
     /// Messages of which something is not certain.
     pub uncertain: UncertainCounts,
     /// The implementation of the protocol that an end uses.

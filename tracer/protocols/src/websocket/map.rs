@@ -320,6 +320,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::Discarded(_)
             | FrameNote::ReadTwice(_)
             | FrameNote::PassedOver { .. }
+            | FrameNote::NotKept(_)
             | FrameNote::Superseded(_)
             | FrameNote::CutShort(_)
             | FrameNote::Refuses(_)

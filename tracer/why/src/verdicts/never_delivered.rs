@@ -8,8 +8,8 @@ use crate::definition::Definition;
 use crate::evidence::Evidence;
 use crate::explanation::{Severity, Verdict};
 use crate::kind::VerdictKind;
-use crate::loss_counts::{AbandonedMessages, Losses, PassedOverRecords};
-use wirelap_events::Total;
+use crate::loss_counts::{AbandonedMessages, Losses, NotKeptMessages, PassedOverRecords};
+use wirelap_events::{Comm, Pid, Total};
 use wirelap_limits::rules::TOLERATED_LOSS;
 use wirelap_protocols::{Protocol, by_name};
 
@@ -84,6 +84,11 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
         }
         clauses.push(clause);
     }
+    if losses.not_kept.messages > 0 {
+        let NotKeptMessages { messages, by } = losses.not_kept;
+        severity = Severity::Problem;
+        clauses.push(Clause::NotKept { messages, reader: named(evidence, by) });
+    }
     if losses.cut_short > 0 {
         severity = Severity::Problem;
         clauses.push(Clause::CutShort(losses.cut_short));
@@ -105,15 +110,20 @@ fn passed_over(evidence: &Evidence) -> Option<Clause> {
     let PassedOverRecords { records, by } = evidence.losses.passed_over;
     let of_group = records[1] > 0;
     let records: u64 = records.iter().total();
-    let reader = by.map(|pid| (pid, evidence.setting.names.get(&pid).copied()));
+    let reader = named(evidence, by);
     (records > 0).then_some(Clause::PassedOver { records, of_group, reader })
+}
+
+/// A process, with its name as far as that is known.
+fn named(evidence: &Evidence, pid: Option<Pid>) -> Option<(Pid, Option<Comm>)> {
+    pid.map(|pid| (pid, evidence.setting.names.get(&pid).copied()))
 }
 
 /// Messages that came when those that had got the others were gone.
 fn came_too_late(evidence: &Evidence, messages: u64) -> [Clause; 2] {
     let AbandonedMessages { left_by, departure, is_abrupt, .. } = evidence.losses.abandoned;
     let is_kept = keeps_messages(evidence);
-    let reader = left_by.map(|pid| (pid, evidence.setting.names.get(&pid).copied()));
+    let reader = named(evidence, left_by);
     [
         Clause::ReaderLeft { reader, departure, is_abrupt },
         Clause::AfterReaderLeft { messages, sent: evidence.losses.sent, is_kept },
@@ -195,6 +205,16 @@ mod tests {
         let said = find(&evidence).unwrap();
         assert_eq!(said.severity, Severity::Note);
         assert_eq!(said.evidence, [Clause::Aborted(150)]);
+    }
+
+    #[test]
+    fn what_a_log_had_no_more_is_a_problem_of_who_asked() {
+        let mut evidence = Evidence::default();
+        let not_kept = NotKeptMessages { messages: 250, by: Some(Pid(7)) };
+        evidence.losses = Losses { sent: 500, delivered: 500, not_kept, ..Losses::default() };
+        let said = find(&evidence).unwrap();
+        let clause = Clause::NotKept { messages: 250, reader: Some((Pid(7), None)) };
+        assert_eq!((said.severity, said.evidence), (Severity::Problem, vec![clause]));
     }
 
     #[test]

@@ -120,6 +120,7 @@ impl Conversations {
             self.closed.note(Direction { side: by, ..direction }, is_abrupt, unsubscribed);
             self.closing.push_back(Direction { side: Side::A, ..direction });
             self.note_closed_by(at, Direction { side: by, ..direction });
+            self.note_named_end(at, direction, Some(by));
         }
     }
 

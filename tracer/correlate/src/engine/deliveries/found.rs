@@ -8,7 +8,7 @@ use crate::rows::{Counts, Row};
 use wirelap_events::{Nanos, Saturate};
 use wirelap_flow::{Direction, FlowTable, Found, LegKey, Part, PendingRelease, RowNotes};
 use wirelap_protocols::{MessageRouting, Side};
-use wirelap_why::{Pair, PairKey, PassedOverRecords, TakesAll};
+use wirelap_why::{NotKeptMessages, Pair, PairKey, PassedOverRecords, TakesAll};
 
 impl Deliveries {
     /// Takes in the messages that the decoder of a conversation has just found.
@@ -323,7 +323,8 @@ fn note_row_facts(direction: Direction, c: &mut Context<'_>) {
         let side = c.conversations.flows().server(direction)?.other();
         c.conversations.sender_of(Direction { side, ..direction })
     };
-    let client = if notes.passed_over == [0; 2] { None } else { client() };
+    let has_skipped = notes.passed_over != [0; 2] || notes.not_kept > 0;
+    let client = if has_skipped { client() } else { None };
     let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row)) else {
         return;
     };
@@ -331,6 +332,7 @@ fn note_row_facts(direction: Direction, c: &mut Context<'_>) {
     losses.thrown_away.grow(notes.thrown_away);
     losses.cut_short.grow(notes.uncertain.cut_short);
     losses.passed_over.add(&PassedOverRecords { records: notes.passed_over, by: client });
+    losses.not_kept.add(NotKeptMessages { messages: notes.not_kept, by: client });
     if let Some(name) = notes.implementation {
         row.implementation.note(name);
     }

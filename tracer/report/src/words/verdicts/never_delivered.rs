@@ -10,7 +10,7 @@ pub const WORDS: VerdictWords = VerdictWords {
     title: "messages sent and never delivered",
     short: "never delivered",
     means: "sent, and not read by anyone",
-    evidence: "a subscriber that got earlier and later messages of the same topic; or one that got earlier ones and closed its connection (a note if it announced the close, or where the server keeps a log of which nobody reads the rest now: Kafka, JetStream); or that one subscriber got earlier and later ones and others got these, too (MQTT, NATS); or the workloads' own counts. Messages that could not be observed do not count; messages of aborted transactions, which consumers discard, are a note",
+    evidence: "a subscriber that got earlier and later messages of the same topic; or one that got earlier ones and closed its connection (a note if it announced the close, or where the server keeps a log of which nobody reads the rest now: Kafka, JetStream); or that one subscriber got earlier and later ones and others got these, too (MQTT, NATS); or that the server of a log had no more what a consumer asked for (Kafka); or the workloads' own counts. Messages that could not be observed do not count; messages of aborted transactions, which consumers discard, are a note",
     helps: "who subscribes? which QoS?",
     remedy: |_| "compare what is sent and what is subscribed, and see the broker's own counters and log",
     own_remedy: |own, _| own.never_delivered,
@@ -75,6 +75,11 @@ pub const WORDS: VerdictWords = VerdictWords {
                     named(*reader)
                 )
             }
+            Clause::NotKept { messages, reader } => format!(
+                "{} no more in the broker's log when {} asked for them (OFFSET_OUT_OF_RANGE): it had not come for them before their time was over (retention) or they were deleted, and it went on behind them, where its settings say (auto.offset.reset)",
+                counted(*messages, "record was", "records were"),
+                named(*reader)
+            ),
             Clause::Aborted(messages) => counted(
                 *messages,
                 "message is of a transaction that was aborted: its consumer gets it and throws it away",
