@@ -183,6 +183,9 @@ pub enum FrameNote<'a> {
     MadeAt(u64),
     /// The message in the next frame has this place in its server's log.
     HasPlace(LogPlace),
+    /// So many messages of the server's log lie between the one in the next frame and what its reader was sent before. The log has them no
+    /// more, or they are not for this reader.
+    FollowsAfter(u64),
     /// The message in the next frame has this place in its server's log, and is handed out in another form than it was sent in:
     /// nothing else tells which message it is.
     IsAtPlace(LogPlace),
@@ -451,6 +454,12 @@ impl dyn FrameSink + '_ {
     /// Reports which place the message in the next frame has in its server's log.
     pub fn has_place(&mut self, place: LogPlace) {
         self.note(FrameNote::HasPlace(place));
+    }
+
+    /// Reports how many messages of the server's log lie between the one in the next frame and what its reader was sent before: the log has
+    /// them no more, or they are not for this reader.
+    pub fn follows_after(&mut self, messages: u64) {
+        self.note(FrameNote::FollowsAfter(messages));
     }
 
     /// Reports which place the message in the next frame has in its server's log, where only the place tells which message it is.

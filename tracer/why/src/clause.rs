@@ -178,8 +178,8 @@ pub enum Clause {
     NobodySubscribes,
     /// Records of a log that no reader was sent, and who began behind them; whether the reader before is known to be of its group.
     PassedOver { records: u64, of_group: bool, reader: Option<(Pid, Option<Comm>)> },
-    /// Messages that a log had no more when their reader asked for them, and who that is.
-    NotKept { messages: u64, reader: Option<(Pid, Option<Comm>)> },
+    /// Messages that a log had no more when their reader came to them, and who that is; whether it had asked for them by their places.
+    NotKept { messages: u64, reader: Option<(Pid, Option<Comm>)>, was_asked: bool },
     /// Messages of transactions that were aborted.
     Aborted(u64),
     /// Messages that their sender gave up when it had sent a part of them.

@@ -143,6 +143,8 @@ pub struct NewLeg {
     pub wire_payload: u64,
     /// The place in its server's log, if its sender said it.
     pub place: Option<LogPlace>,
+    /// Number of messages of that log between it and what its reader was sent before.
+    pub follows_after: u64,
     /// Nothing but its place tells which message it is.
     pub is_by_place: bool,
 }

@@ -65,6 +65,7 @@ mod servers;
 mod slow;
 mod slow_link;
 mod span;
+mod streams;
 mod stuck;
 mod subscribed_late;
 mod subscription_ends;

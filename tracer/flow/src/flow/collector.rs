@@ -112,6 +112,8 @@ pub struct Collector<'a> {
     made_at: Option<u64>,
     /// The place of the message in it.
     place: FoundPlace,
+    /// Number of messages of the log between that message and what its reader was sent before.
+    follows_after: u64,
 }
 
 impl<'a> Collector<'a> {
@@ -140,6 +142,7 @@ impl<'a> Collector<'a> {
             reader: FoundReader::default(),
             made_at: None,
             place: FoundPlace::Unknown,
+            follows_after: 0,
         }
     }
 
@@ -183,6 +186,7 @@ impl FrameSink for Collector<'_> {
         }
         let line = reader.line;
         let place = std::mem::take(&mut self.place);
+        let follows_after = std::mem::take(&mut self.follows_after);
         let made_at = self.made_at.take();
         if let Some((message, full_with, permits_more)) = self.acknowledges.take() {
             let end = frame.range.end;
@@ -204,7 +208,7 @@ impl FrameSink for Collector<'_> {
             let assembly = fragments.map(|fragments| fragments.message);
             let own = found_message(self.side, data);
             let own = Found { passed_on, has_expired, shared, ..own };
-            let mut found = Found { reader, assembly, made_at, ..own };
+            let mut found = Found { reader, assembly, made_at, follows_after, ..own };
             found.topic.id = topic_id;
             // A stamp tells more.
             if found.stamp.is_none() {
@@ -279,6 +283,7 @@ impl FrameSink for Collector<'_> {
             FrameNote::UsableAt(end) => self.usable_at = Some(end),
             FrameNote::MadeAt(time) => self.made_at = Some(time),
             FrameNote::HasPlace(place) => self.place = FoundPlace::At(place),
+            FrameNote::FollowsAfter(messages) => self.follows_after = messages,
             FrameNote::IsAtPlace(place) => self.place = FoundPlace::Only(place),
             FrameNote::AwaitsPlace(number) => self.place = FoundPlace::Awaited(number),
             FrameNote::GivesPlaces { first, count, place } => {

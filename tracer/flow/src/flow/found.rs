@@ -50,6 +50,8 @@ pub struct Found {
     pub made_at: Option<u64>,
     /// The place in its server's log, where equal messages are told apart by that.
     pub place: FoundPlace,
+    /// Number of messages of the log between it and what its reader was sent before.
+    pub follows_after: u64,
 }
 
 impl Found {
@@ -75,6 +77,7 @@ impl Found {
             usable_at: None,
             made_at: None,
             place: FoundPlace::Unknown,
+            follows_after: 0,
         }
     }
 }

@@ -32,6 +32,7 @@ pub fn between(before: &Found, hole: ByteRange, after: &Found, place: u64) -> Op
         content: None,
         made_at: None,
         place: FoundPlace::Unknown,
+        follows_after: 0,
         ..before.clone()
     };
     match (before.stamp, after.stamp) {

@@ -321,6 +321,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::ReadTwice(_)
             | FrameNote::PassedOver { .. }
             | FrameNote::NotKept(_)
+            | FrameNote::FollowsAfter(_)
             | FrameNote::Superseded(_)
             | FrameNote::CutShort(_)
             | FrameNote::Refuses(_)

@@ -43,6 +43,8 @@ pub type PairKey = ((FlowId, u32), u64);
 pub(super) struct Topic {
     pub(super) published: u64,
     pub(super) last: Nanos,
+    /// Number of messages that the server has not taken.
+    refused: u64,
     ages: Ages,
     /// The number of the newest message that was sent to anybody.
     pub(super) newest_sent: u64,
@@ -78,6 +80,10 @@ pub struct Pair {
     /// Time at which the subscriber had last taken over the topic's messages from another member of its group; 0 if it
     /// never has.
     pub taken_over: Nanos,
+    /// The number of the newest message that was sent to it, or could not be.
+    passed: u64,
+    /// Number of messages of the topic that the server had not taken when the newest one was sent.
+    refused: u64,
     /// Messages that it got, and those between that it did not.
     got: u16,
     skipped: u16,
@@ -107,6 +113,13 @@ impl LagTable {
         Some(topic.published)
     }
 
+    /// The server has not taken a message of a topic that has a number: nobody is sent it.
+    pub fn refused(&mut self, topic: TopicKey) {
+        if let Some(topic) = self.topics.get_mut(&topic) {
+            topic.refused.grow(1);
+        }
+    }
+
     /// Notes that message `number` of a topic is sent to a subscriber. Returns its progress; `None` if there are too many.
     pub fn sent(
         &mut self,
@@ -116,14 +129,27 @@ impl LagTable {
         at: Nanos,
     ) -> Option<&mut Pair> {
         let known = self.topics.get_mut(&of);
-        let published = known.map_or(0, |topic| {
+        let (published, refused) = known.map_or((0, 0), |topic| {
             topic.newest_sent = topic.newest_sent.max(number);
-            topic.published
+            (topic.published, topic.refused)
         });
         let pair = self.pair_of(way, of, (topic, number, published), at)?;
         pair.find_place(number);
+        pair.pass_refused(refused);
         pair.count(number, at);
         Some(pair)
+    }
+
+    /// Counts messages of a topic that a subscriber is not sent because their log has them no more: those before message `number`, which it
+    /// gets next, as far as so many messages of the log lie `between`.
+    pub fn not_kept(&mut self, key: PairKey, number: u64, between: u64) -> u64 {
+        let Some(pair) = self.pairs.get_mut(&key).filter(|pair| pair.has_place) else { return 0 };
+        let topic = self.topics.get(&(pair.group, key.1));
+        pair.pass_refused(topic.map_or(0, |topic| topic.refused));
+        let missing = number.saturating_sub(pair.passed).saturating_sub(1);
+        let not_kept = missing.min(between);
+        pair.pass(not_kept);
+        not_kept
     }
 
     /// The subscriber of a topic that a message is sent to, which has this number or is taken for it, when so many were published.
@@ -138,6 +164,7 @@ impl LagTable {
         if self.pairs.len() >= MAX_PAIRS && !self.pairs.contains_key(&key) {
             return None;
         }
+        let refused = self.topics.get(&(group, subject)).map_or(0, |topic| topic.refused);
         let first = Pair {
             direction: way.direction,
             group,
@@ -149,6 +176,8 @@ impl LagTable {
             has_place: false,
             dwell: None,
             taken_over: Nanos(0),
+            passed: number.saturating_sub(1),
+            refused,
             got: 0,
             skipped: 0,
             gaps: Gaps::after(published),
@@ -283,6 +312,7 @@ impl Pair {
     /// Counts message `number`, which the subscriber gets at `at`.
     fn count(&mut self, number: u64, at: Nanos) {
         self.gaps.got(self.sent, number, at);
+        self.passed = self.passed.max(number);
         self.at = self.at.max(at);
         self.got = self.got.saturating_add(1);
         if number > self.sent {
@@ -296,6 +326,21 @@ impl Pair {
         }
         if self.got.saturating_add(self.skipped) >= MAX_REMEMBERED {
             (self.got, self.skipped) = (self.got / 2, self.skipped / 2);
+        }
+    }
+
+    /// So many messages after the newest one cannot be sent to it.
+    fn pass(&mut self, messages: u64) {
+        self.passed.grow(messages);
+        self.gaps.exclude(self.passed);
+    }
+
+    /// The server has not taken so many messages of the topic so far.
+    fn pass_refused(&mut self, refused: u64) {
+        let since = refused.saturating_sub(self.refused);
+        self.refused = refused;
+        if since > 0 {
+            self.pass(since);
         }
     }
 
@@ -324,7 +369,8 @@ impl Pair {
 
 impl Topic {
     pub(super) fn unsent(&self, pair: &Pair, now: Nanos) -> Option<(u64, Nanos)> {
-        let unsent = self.published.saturating_sub(pair.sent);
+        let refused = self.refused.saturating_sub(pair.refused);
+        let unsent = self.published.saturating_sub(pair.sent).saturating_sub(refused);
         (pair.gets_all() && unsent > 0).then(|| {
             let since = self.ages.published_by(pair.sent.saturating_add(1));
             (unsent, since.unwrap_or(now))

@@ -87,7 +87,8 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
     if losses.not_kept.messages > 0 {
         let NotKeptMessages { messages, by } = losses.not_kept;
         severity = Severity::Problem;
-        clauses.push(Clause::NotKept { messages, reader: named(evidence, by) });
+        let was_asked = by_name(evidence.setting.protocol).is_some_and(Protocol::is_log);
+        clauses.push(Clause::NotKept { messages, reader: named(evidence, by), was_asked });
     }
     if losses.cut_short > 0 {
         severity = Severity::Problem;
@@ -213,7 +214,7 @@ mod tests {
         let not_kept = NotKeptMessages { messages: 250, by: Some(Pid(7)) };
         evidence.losses = Losses { sent: 500, delivered: 500, not_kept, ..Losses::default() };
         let said = find(&evidence).unwrap();
-        let clause = Clause::NotKept { messages: 250, reader: Some((Pid(7), None)) };
+        let clause = Clause::NotKept { messages: 250, reader: Some((Pid(7), None)), was_asked: false };
         assert_eq!((said.severity, said.evidence), (Severity::Problem, vec![clause]));
     }
 

@@ -10,7 +10,7 @@ use wirelap_flow::{Direction, FlowTable, LegKey};
 use wirelap_limits::deliveries::LONGEST_USUAL_WAY;
 use wirelap_limits::lag::{ANSWERED_WITHIN, UNSUBSCRIBED_AFTER};
 use wirelap_protocols::{MessageRouting, Protocol};
-use wirelap_why::{Pair, Subscriber};
+use wirelap_why::{NotKeptMessages, Pair, Subscriber};
 
 /// Between two looks.
 const LOOK_INTERVAL: Nanos = Nanos::from_millis(500);
@@ -56,6 +56,14 @@ impl Deliveries {
         if let Some(said) = back.and_then(|back| back.control().unsubscribed) {
             let pair = (new.way().id(), topic.1);
             c.accounts.lag.unsubscribed(pair, number, said + LONGEST_USUAL_WAY, new.at);
+        }
+        if new.follows_after > 0 {
+            let pair = (new.way().id(), topic.1);
+            let messages = c.accounts.lag.not_kept(pair, number, new.follows_after);
+            if let Some(row) = c.accounts.rows.get_mut(topic.0).filter(|_| messages > 0) {
+                let by = new.ends.receiver.pid;
+                row.evidence.losses.not_kept.add(NotKeptMessages { messages, by });
+            }
         }
         let numbered = (message.facts.topic, number);
         if let Some(pair) = c.accounts.lag.sent(new.way(), topic, numbered, new.at) {

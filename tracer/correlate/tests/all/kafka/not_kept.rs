@@ -48,7 +48,7 @@ fn what_the_log_had_no_more_is_counted_at_who_asked_for_it() {
     let (said, refused) = went_on_at(35);
     let (severity, text) = said.unwrap();
     assert_eq!(severity, Severity::Problem);
-    let whole = "15 records were no more in the broker's log when consumer (pid 30) asked for them";
+    let whole = "15 records were passed over by consumer (pid 30)";
     assert!(text.starts_with(whole), "{text}");
     assert!(refused[0].starts_with("OFFSET_OUT_OF_RANGE"), "{refused:?}");
 }

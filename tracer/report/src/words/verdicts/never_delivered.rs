@@ -6,15 +6,22 @@ use crate::slow::HeldUpBy;
 use wirelap_correlate::{Clause, ClosedBy, Departure, MissedBy, MostLeft};
 use wirelap_events::{Comm, Pid};
 
+/// The remedy where a log had no more what a reader came for.
+const KEEP_LONGER: &str = "keep messages for longer (`retention.ms` and `retention.bytes` in Kafka; `max_age`, `max_msgs` and `max_bytes` of a stream in JetStream), or read them sooner: more consumers, and an alarm on how far they are behind";
+
 pub const WORDS: VerdictWords = VerdictWords {
     title: "messages sent and never delivered",
     short: "never delivered",
     means: "sent, and not read by anyone",
-    evidence: "a subscriber that got earlier and later messages of the same topic; or one that got earlier ones and closed its connection (a note if it announced the close, or where the server keeps a log of which nobody reads the rest now: Kafka, JetStream); or that one subscriber got earlier and later ones and others got these, too (MQTT, NATS); or that the server of a log had no more what a consumer asked for (Kafka); or the workloads' own counts. Messages that could not be observed do not count; messages of aborted transactions, which consumers discard, are a note",
+    evidence: "a subscriber that got earlier and later messages of the same topic; or one that got earlier ones and closed its connection (a note if it announced the close, or where the server keeps a log of which nobody reads the rest now: Kafka, JetStream); or that one subscriber got earlier and later ones and others got these, too (MQTT, NATS); or that the server of a log had no more what a consumer asked for (Kafka), or came to (JetStream); or the workloads' own counts. Messages that could not be observed do not count; messages of aborted transactions, which consumers discard, are a note",
     helps: "who subscribes? which QoS?",
     remedy: |_| "compare what is sent and what is subscribed, and see the broker's own counters and log",
     own_remedy: |own, _| own.never_delivered,
     of_verdict: |verdict, why| {
+        let is_not_kept = |clause: &Clause| matches!(clause, Clause::NotKept { .. });
+        if verdict.evidence.iter().all(is_not_kept) {
+            return Some(KEEP_LONGER.to_owned());
+        }
         let is_among_others =
             |clause: &Clause| matches!(clause, Clause::Swallowed { .. } | Clause::Missed { .. });
         let own = own_remedies(why).swallowed;
@@ -75,9 +82,14 @@ pub const WORDS: VerdictWords = VerdictWords {
                     named(*reader)
                 )
             }
-            Clause::NotKept { messages, reader } => format!(
-                "{} no more in the broker's log when {} asked for them (OFFSET_OUT_OF_RANGE): it had not come for them before their time was over (retention) or they were deleted, and it went on behind them, where its settings say (auto.offset.reset)",
+            Clause::NotKept { messages, reader, was_asked: true } => format!(
+                "{} passed over by {}: the broker's log had no more what it asked for (OFFSET_OUT_OF_RANGE), as the time of records was over (retention) or they were deleted, and it went on behind them, where its settings say (auto.offset.reset)",
                 counted(*messages, "record was", "records were"),
+                named(*reader)
+            ),
+            Clause::NotKept { messages, reader, was_asked: false } => format!(
+                "{} no more in the stream when {} came to them: its limits (max_msgs, max_bytes, max_age), a purge or a deletion had removed them, by the numbers in the stream and those of its consumer",
+                counted(*messages, "message was", "messages were"),
                 named(*reader)
             ),
             Clause::Aborted(messages) => counted(
