@@ -291,6 +291,7 @@ impl Connection for KafkaConnection {
 
     fn gap(&mut self, side: Side) {
         self.ends[side as usize].open = None;
+        self.positions.gap();
     }
 }
 

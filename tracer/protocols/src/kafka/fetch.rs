@@ -53,6 +53,8 @@ struct ConsumerPosition {
     is_read: bool,
     /// The number of the request with which it began to read.
     begun: u32,
+    /// False if requests were missed since the last one that named the partition.
+    is_current: bool,
     /// The offset that the consumer had asked for when the log did not have it.
     out_of_range: Option<i64>,
     /// The number of the request that took it over from another member of the consumer's group.
@@ -148,6 +150,13 @@ impl ConsumerPositions {
         std::mem::take(&mut self.passed_over)
     }
 
+    /// Requests were missed.
+    pub fn gap(&mut self) {
+        for position in self.all.values_mut() {
+            (position.is_current, position.out_of_range) = (false, None);
+        }
+    }
+
     /// Takes out how many records the log had no more when it asked for them: those between the offset that it got none for and the one at
     /// which it went on.
     pub fn take_not_kept(&mut self) -> u64 {
@@ -156,7 +165,7 @@ impl ConsumerPositions {
 
     /// The log does not have the offset of a partition that the request with this correlation ID is for. Returns true for a consumer.
     pub fn is_out_of_range(&mut self, id: i32, place: (u64, i32)) -> bool {
-        if let Some(position) = self.all.get_mut(&place) {
+        if let Some(position) = self.all.get_mut(&place).filter(|one| one.is_current) {
             let is_older = position.since.wrapping_sub(id) > 0;
             position.out_of_range = Some(if is_older { position.before } else { position.wanted });
         }
@@ -221,6 +230,7 @@ impl ConsumerPositions {
         }
         let position = self.all.entry(place).or_default();
         (position.before, position.wanted, position.since) = (position.wanted, offset, asking.id);
+        position.is_current = true;
         if self.is_replica {
             return;
         }

@@ -146,7 +146,7 @@ impl LagTable {
         let Some(pair) = self.pairs.get_mut(&key).filter(|pair| pair.has_place) else { return 0 };
         let topic = self.topics.get(&(pair.group, key.1));
         pair.pass_refused(topic.map_or(0, |topic| topic.refused));
-        let missing = number.saturating_sub(pair.passed).saturating_sub(1);
+        let missing = number.saturating_sub(pair.passed.max(pair.sent)).saturating_sub(1);
         let not_kept = missing.min(between);
         pair.pass(not_kept);
         not_kept
@@ -331,7 +331,7 @@ impl Pair {
 
     /// So many messages after the newest one cannot be sent to it.
     fn pass(&mut self, messages: u64) {
-        self.passed.grow(messages);
+        self.passed = self.passed.max(self.sent).saturating_add(messages);
         self.gaps.exclude(self.passed);
     }
 

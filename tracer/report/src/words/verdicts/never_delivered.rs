@@ -19,7 +19,7 @@ pub const WORDS: VerdictWords = VerdictWords {
     own_remedy: |own, _| own.never_delivered,
     of_verdict: |verdict, why| {
         let is_not_kept = |clause: &Clause| matches!(clause, Clause::NotKept { .. });
-        if verdict.evidence.iter().all(is_not_kept) {
+        if !verdict.evidence.is_empty() && verdict.evidence.iter().all(is_not_kept) {
             return Some(KEEP_LONGER.to_owned());
         }
         let is_among_others =

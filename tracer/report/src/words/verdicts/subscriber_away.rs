@@ -16,7 +16,7 @@ pub const WORDS: VerdictWords = VerdictWords {
     helps: "find why it was away; message expiry where late messages are of no use; an identifier of its own for each client",
     title_of: |verdict| {
         let is_shared = |clause: &Clause| matches!(clause, Clause::SharedName(_));
-        let is_alone = verdict.evidence.iter().all(is_shared);
+        let is_alone = !verdict.evidence.is_empty() && verdict.evidence.iter().all(is_shared);
         is_alone.then_some("subscribers that use one client identifier")
     },
     remedy: |_| "the broker keeps messages for a subscriber that is away: find why it was, or let messages expire that are of no use later",
