@@ -51,6 +51,18 @@ pub struct LogPlace {
     pub offset: u64,
 }
 
+/// For how long a broker keeps a message for subscribers that are away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeptFor {
+    /// Without an end, as far as its publisher says.
+    #[default]
+    Ever,
+    /// Not at all.
+    Nobody,
+    /// For so long.
+    For(Nanos),
+}
+
 /// Participants of a domain whose messages are not seen, or may not be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnseenParties {
@@ -183,6 +195,10 @@ pub enum FrameNote<'a> {
     MadeAt(u64),
     /// The message in the next frame has this place in its server's log.
     HasPlace(LogPlace),
+    /// The broker keeps the message in the next frame for so long for subscribers that are away.
+    KeptFor(KeptFor),
+    /// The sender of the next frame, a server, goes on with the session that the client had on an earlier connection.
+    ResumesSession,
     /// So many messages of the server's log lie between the one in the next frame and what its reader was sent before. The log has them no
     /// more, or they are not for this reader.
     FollowsAfter(u64),
@@ -454,6 +470,16 @@ impl dyn FrameSink + '_ {
     /// Reports which place the message in the next frame has in its server's log.
     pub fn has_place(&mut self, place: LogPlace) {
         self.note(FrameNote::HasPlace(place));
+    }
+
+    /// Reports for how long the message in the next frame is kept for subscribers that are away, if that is not for ever.
+    pub fn kept_for(&mut self, kept: KeptFor) {
+        self.note(FrameNote::KeptFor(kept));
+    }
+
+    /// Reports that the server goes on with the session that the client had on an earlier connection, with its subscriptions.
+    pub fn resumes_session(&mut self) {
+        self.note(FrameNote::ResumesSession);
     }
 
     /// Reports how many messages of the server's log lie between the one in the next frame and what its reader was sent before: the log has

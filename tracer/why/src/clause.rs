@@ -180,6 +180,8 @@ pub enum Clause {
     PassedOver { records: u64, of_group: bool, reader: Option<(Pid, Option<Comm>)> },
     /// Messages that a log had no more when their reader came to them, and who that is; whether it had asked for them by their places.
     NotKept { messages: u64, reader: Option<(Pid, Option<Comm>)>, was_asked: bool },
+    /// Messages that came while their reader was away, of which so many had expired when it came back to its session.
+    MissedAway { messages: u64, expired: u64, reader: Option<(Pid, Option<Comm>)> },
     /// Messages of transactions that were aborted.
     Aborted(u64),
     /// Messages that their sender gave up when it had sent a part of them.

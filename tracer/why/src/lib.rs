@@ -65,11 +65,11 @@ pub use gone::ServerGone;
 pub use judge::DelayCause;
 pub use kind::VerdictKind;
 pub use lag::{
-    GapCount, Lag, LagHolder, LagTable, Pair, PairKey, Shortfall, Shortfalls, SlowSubscriber,
-    SlowSubscribers, Subscriber, TakesAll, TopicKey,
+    AwayLoss, GapCount, Lag, LagHolder, LagTable, Pair, PairKey, ResumedTopic, Shortfall,
+    Shortfalls, SlowSubscriber, SlowSubscribers, Subscriber, TakesAll, TopicKey,
 };
 pub use loss_counts::{
-    Departure, Losses, LostSegments, NotKeptMessages, PassedOverRecords, WorkloadCounts,
+    Departure, Losses, LostSegments, MissedAway, NotKeptMessages, PassedOverRecords, WorkloadCounts,
 };
 pub use not_got::{MissedBy, MostLeft};
 pub use numbers::{Missing, Numbers};

@@ -62,6 +62,7 @@ mod row_muted_twin;
 mod sampled;
 mod sent_again;
 mod servers;
+mod sessions;
 mod slow;
 mod slow_link;
 mod span;

@@ -1,4 +1,4 @@
-//! Streams of JetStream that remove messages before a consumer comes to them, or do not take any more.
+//! Streams of `JetStream` that remove messages before a consumer comes to them, or do not take any more.
 
 use crate::audience::Watch;
 use crate::words::words;

@@ -13,7 +13,7 @@ use wirelap_events::human::clean;
 use wirelap_events::{Frame, FrameClass, Offset, RequestLimits, Saturate};
 use wirelap_figures::{Introduction, ReaderGroup};
 use wirelap_protocols::ros2::{DdsEndpoint, RosFact};
-use wirelap_protocols::{Fragments, FrameNote, FrameSink, Protocol, Side, Throttle};
+use wirelap_protocols::{Fragments, FrameNote, FrameSink, KeptFor, Protocol, Side, Throttle};
 
 /// Kinds of frames that bear on messages and are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct ControlFrames {
     pub set_up: bool,
     /// A frame that subscribes.
     pub subscribes: bool,
+    /// A server goes on with the session of an earlier connection of its client.
+    pub resumes: bool,
     /// A request for messages, and its end.
     pub asked: Option<Offset>,
     /// The consumer or channel that it is for.
@@ -114,6 +116,8 @@ pub struct Collector<'a> {
     place: FoundPlace,
     /// Number of messages of the log between that message and what its reader was sent before.
     follows_after: u64,
+    /// Time for which that message is kept for subscribers that are away.
+    kept_for: KeptFor,
 }
 
 impl<'a> Collector<'a> {
@@ -143,6 +147,7 @@ impl<'a> Collector<'a> {
             made_at: None,
             place: FoundPlace::Unknown,
             follows_after: 0,
+            kept_for: KeptFor::Ever,
         }
     }
 
@@ -187,6 +192,7 @@ impl FrameSink for Collector<'_> {
         let line = reader.line;
         let place = std::mem::take(&mut self.place);
         let follows_after = std::mem::take(&mut self.follows_after);
+        let kept_for = std::mem::take(&mut self.kept_for);
         let made_at = self.made_at.take();
         if let Some((message, full_with, permits_more)) = self.acknowledges.take() {
             let end = frame.range.end;
@@ -208,7 +214,7 @@ impl FrameSink for Collector<'_> {
             let assembly = fragments.map(|fragments| fragments.message);
             let own = found_message(self.side, data);
             let own = Found { passed_on, has_expired, shared, ..own };
-            let mut found = Found { reader, assembly, made_at, follows_after, ..own };
+            let mut found = Found { reader, assembly, made_at, follows_after, kept_for, ..own };
             found.topic.id = topic_id;
             // A stamp tells more.
             if found.stamp.is_none() {
@@ -283,6 +289,8 @@ impl FrameSink for Collector<'_> {
             FrameNote::UsableAt(end) => self.usable_at = Some(end),
             FrameNote::MadeAt(time) => self.made_at = Some(time),
             FrameNote::HasPlace(place) => self.place = FoundPlace::At(place),
+            FrameNote::KeptFor(kept) => self.kept_for = kept,
+            FrameNote::ResumesSession => self.control.resumes = true,
             FrameNote::FollowsAfter(messages) => self.follows_after = messages,
             FrameNote::IsAtPlace(place) => self.place = FoundPlace::Only(place),
             FrameNote::AwaitsPlace(number) => self.place = FoundPlace::Awaited(number),

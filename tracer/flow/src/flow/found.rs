@@ -6,7 +6,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{ByteRange, GlobalKey, Offset, Stamp, TopicId};
 use wirelap_figures::ReaderGroup;
-use wirelap_protocols::{Fragments, Side};
+use wirelap_protocols::{Fragments, KeptFor, Side};
 
 /// A message that a decoder found in a flow.
 #[derive(Clone, Debug)]
@@ -52,6 +52,8 @@ pub struct Found {
     pub place: FoundPlace,
     /// Number of messages of the log between it and what its reader was sent before.
     pub follows_after: u64,
+    /// Time for which its broker keeps it for subscribers that are away.
+    pub kept_for: KeptFor,
 }
 
 impl Found {
@@ -78,6 +80,7 @@ impl Found {
             made_at: None,
             place: FoundPlace::Unknown,
             follows_after: 0,
+            kept_for: KeptFor::Ever,
         }
     }
 }

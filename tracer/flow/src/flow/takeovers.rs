@@ -6,7 +6,7 @@
 //! client 1   CONNECT "x" ──▶ server ──▶ closes the connection of client 2: client 1 has taken the name back
 //! ```
 //!
-//! Before version 5 of MQTT, only this order tells of it (MQTT 3.1.1 [MQTT-3.1.4-2]).
+//! Before version 5 of MQTT, only this order tells of it (MQTT 3.1.1, MQTT-3.1.4-2).
 
 use super::outages::{ClientOf, ServerAt};
 use crate::ids::Direction;

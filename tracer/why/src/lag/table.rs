@@ -1,6 +1,7 @@
 //! The number of messages of each topic, and the last one that was sent to each subscriber.
 
 use super::ages::Ages;
+use super::away::{AwayLoss, PassingRuns, ResumedTopic, Sessions};
 use super::gaps::Gaps;
 use rustc_hash::FxHashMap;
 use wirelap_events::{FlowId, GroupId, Nanos, Saturate, TopicId};
@@ -8,6 +9,7 @@ use wirelap_flow::{Direction, Way};
 use wirelap_limits::lag::{
     DWELL_FADES, MAX_REMEMBERED, MAX_SKIPPED_AT_ONCE, MIN_GOT, ONE_SKIPPED_OF,
 };
+use wirelap_protocols::KeptFor;
 
 /// Topics whose messages are counted.
 pub(super) const MAX_TOPICS: usize = 16_384;
@@ -45,6 +47,8 @@ pub(super) struct Topic {
     pub(super) last: Nanos,
     /// Number of messages that the server has not taken.
     refused: u64,
+    /// The messages that are not kept for ever for subscribers that are away.
+    pub(super) passing: PassingRuns,
     ages: Ages,
     /// The number of the newest message that was sent to anybody.
     pub(super) newest_sent: u64,
@@ -84,6 +88,10 @@ pub struct Pair {
     passed: u64,
     /// Number of messages of the topic that the server had not taken when the newest one was sent.
     refused: u64,
+    /// The client's name, if it is known.
+    pub client: Option<TopicId>,
+    /// Messages up to this number came while it was away, and are kept in its session; 0 if it was not.
+    pub away_until: u64,
     /// Messages that it got, and those between that it did not.
     got: u16,
     skipped: u16,
@@ -98,6 +106,8 @@ pub struct LagTable {
     pub(super) pairs: FxHashMap<PairKey, Pair>,
     /// Topics of which some subscriber may still get messages, at the last sweep.
     pub(super) awaited: Vec<TopicKey>,
+    /// Clients with sessions that are away.
+    pub(super) sessions: Sessions,
 }
 
 impl LagTable {
@@ -152,6 +162,37 @@ impl LagTable {
         not_kept
     }
 
+    /// Notes for how long a message is kept for subscribers that are away.
+    pub fn note_kept_for(&mut self, (topic, number): (TopicKey, Option<u64>), kept: KeptFor) {
+        if kept != KeptFor::Ever
+            && let Some((topic, number)) = self.topics.get_mut(&topic).zip(number)
+        {
+            topic.passing.add(number, kept);
+        }
+    }
+
+    /// Counts the messages before message `number`, which a subscriber gets next, that came while it was away. `client` goes on with its
+    /// session on this connection. Also returns where it goes on, if it has just come back.
+    pub fn missed_while_away(
+        &mut self,
+        key: PairKey,
+        (topic, number): (TopicKey, u64),
+        client: Option<TopicId>,
+        now: Nanos,
+    ) -> (AwayLoss, Option<ResumedTopic>) {
+        let known = self.pairs.get(&key);
+        let known = known.map(|pair| ResumedTopic { sent: pair.sent, until: pair.away_until });
+        let client = client.filter(|_| known.is_none());
+        let sent = client.and_then(|client| self.sessions.take(topic, client));
+        let Some(of) = self.topics.get(&topic) else { return (AwayLoss::default(), None) };
+        let resumed = sent.map(|sent| ResumedTopic { sent, until: of.published });
+        let lost = known.or(resumed).map(|ResumedTopic { sent, until }| {
+            let (from, to) = (sent.saturating_add(1), number.saturating_sub(1).min(until));
+            of.passing.missing(from, to, now, |number| of.ages.published_by(number))
+        });
+        (lost.unwrap_or_default(), resumed)
+    }
+
     /// The subscriber of a topic that a message is sent to, which has this number or is taken for it, when so many were published.
     fn pair_of(
         &mut self,
@@ -178,6 +219,8 @@ impl LagTable {
             taken_over: Nanos(0),
             passed: number.saturating_sub(1),
             refused,
+            client: None,
+            away_until: 0,
             got: 0,
             skipped: 0,
             gaps: Gaps::after(published),
@@ -289,11 +332,14 @@ impl LagTable {
             let topic = self.topics.get(&(pair.group, subject));
             pair.sent = topic.map_or(pair.sent, |topic| pair.sent.max(topic.published));
             pair.gaps.begin_again(pair.sent);
+            pair.away_until = 0;
         }
+        self.sessions.retain(|_| false);
     }
 
     /// Forgets the topics of rows, and who gets their messages.
     pub fn forget(&mut self, is_gone: impl Fn(GroupId) -> bool) {
+        self.sessions.retain(|(group, _)| !is_gone(group));
         self.topics.retain(|(group, _), _| !is_gone(*group));
         self.pairs.retain(|_, pair| !is_gone(pair.group));
     }

@@ -8,7 +8,9 @@ use crate::definition::Definition;
 use crate::evidence::Evidence;
 use crate::explanation::{Severity, Verdict};
 use crate::kind::VerdictKind;
-use crate::loss_counts::{AbandonedMessages, Losses, NotKeptMessages, PassedOverRecords};
+use crate::loss_counts::{
+    AbandonedMessages, Losses, MissedAway, NotKeptMessages, PassedOverRecords,
+};
 use wirelap_events::{Comm, Pid, Total};
 use wirelap_limits::rules::TOLERATED_LOSS;
 use wirelap_protocols::{Protocol, by_name};
@@ -32,7 +34,8 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
                 clauses.push(Clause::Filtered(losses.datagrams.by_filter));
             }
         }
-        let messages = losses.surely(losses.swallowed);
+        // What came while its reader was away is told as that.
+        let messages = losses.surely(losses.swallowed.saturating_sub(losses.away.messages));
         if messages.saturating_mul(TOLERATED_LOSS) > sent {
             // Packets that a rule or a queue keeps from leaving, no device has seen.
             let dropped: u64 = losses.segments.dropped.iter().total();
@@ -47,7 +50,8 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
         }
         clauses.extend(missed);
         // What a subscriber had not got when it left came before that.
-        let after = losses.abandoned.messages.saturating_sub(losses.left_behind.messages);
+        let told = losses.left_behind.messages.saturating_add(losses.away.messages);
+        let after = losses.abandoned.messages.saturating_sub(told);
         let abandoned = losses.surely(after);
         if abandoned.saturating_mul(TOLERATED_LOSS) > sent {
             // Whoever leaves with its protocol's farewell meant to.
@@ -89,6 +93,15 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
         severity = Severity::Problem;
         let was_asked = by_name(evidence.setting.protocol).is_some_and(Protocol::is_log);
         clauses.push(Clause::NotKept { messages, reader: named(evidence, by), was_asked });
+    }
+    if losses.away.messages > 0 {
+        let MissedAway { messages, expired, by } = losses.away;
+        // Its publisher meant what is late to expire. When each message came is not known exactly.
+        let is_meant = expired >= messages.saturating_sub(expired);
+        if clauses.is_empty() || !is_meant {
+            severity = if is_meant { Severity::Note } else { Severity::Problem };
+        }
+        clauses.push(Clause::MissedAway { messages, expired, reader: named(evidence, by) });
     }
     if losses.cut_short > 0 {
         severity = Severity::Problem;
@@ -214,7 +227,8 @@ mod tests {
         let not_kept = NotKeptMessages { messages: 250, by: Some(Pid(7)) };
         evidence.losses = Losses { sent: 500, delivered: 500, not_kept, ..Losses::default() };
         let said = find(&evidence).unwrap();
-        let clause = Clause::NotKept { messages: 250, reader: Some((Pid(7), None)), was_asked: false };
+        let clause =
+            Clause::NotKept { messages: 250, reader: Some((Pid(7), None)), was_asked: false };
         assert_eq!((said.severity, said.evidence), (Severity::Problem, vec![clause]));
     }
 

@@ -212,6 +212,9 @@ impl Conversations {
                 conversation.flow_mut(side).control_mut().unsubscribed = Some(at);
             }
         }
+        if control.resumes {
+            conversation.flow_mut(direction.back().side).control_mut().resumes = true;
+        }
         if control.answers {
             conversation.flow_mut(direction.back().side).control_mut().note_answered();
         }

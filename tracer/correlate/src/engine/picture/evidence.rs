@@ -82,6 +82,7 @@ impl Picture<'_> {
             .chain(losses.abandoned.left_by)
             .chain(losses.passed_over.by)
             .chain(losses.not_kept.by)
+            .chain(losses.away.by)
             .chain(left)
             .chain(missed)
             .chain(tasks.iter().map(|task| task.pid));

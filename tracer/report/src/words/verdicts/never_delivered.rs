@@ -13,7 +13,7 @@ pub const WORDS: VerdictWords = VerdictWords {
     title: "messages sent and never delivered",
     short: "never delivered",
     means: "sent, and not read by anyone",
-    evidence: "a subscriber that got earlier and later messages of the same topic; or one that got earlier ones and closed its connection (a note if it announced the close, or where the server keeps a log of which nobody reads the rest now: Kafka, JetStream); or that one subscriber got earlier and later ones and others got these, too (MQTT, NATS); or that the server of a log had no more what a consumer asked for (Kafka), or came to (JetStream); or the workloads' own counts. Messages that could not be observed do not count; messages of aborted transactions, which consumers discard, are a note",
+    evidence: "a subscriber that got earlier and later messages of the same topic; or one that got earlier ones and closed its connection (a note if it announced the close, or where the server keeps a log of which nobody reads the rest now: Kafka, JetStream); or that one subscriber got earlier and later ones and others got these, too (MQTT, NATS); or that the server of a log had no more what a consumer asked for (Kafka), or came to (JetStream); or that a client came back to its session (MQTT) and was sent later messages and not those before; or the workloads' own counts. Messages that could not be observed do not count; messages of aborted transactions, which consumers discard, are a note",
     helps: "who subscribes? which QoS?",
     remedy: |_| "compare what is sent and what is subscribed, and see the broker's own counters and log",
     own_remedy: |own, _| own.never_delivered,
@@ -92,6 +92,9 @@ pub const WORDS: VerdictWords = VerdictWords {
                 counted(*messages, "message was", "messages were"),
                 named(*reader)
             ),
+            Clause::MissedAway { messages, expired, reader } => {
+                missed_away(*messages, *expired, *reader)
+            }
             Clause::Aborted(messages) => counted(
                 *messages,
                 "message is of a transaction that was aborted: its consumer gets it and throws it away",
@@ -107,6 +110,30 @@ pub const WORDS: VerdictWords = VerdictWords {
     },
     ..VerdictWords::USUAL
 };
+
+/// The messages that came while a subscriber was away, and that it was not sent.
+fn missed_away(messages: u64, expired: u64, reader: Option<(Pid, Option<Comm>)>) -> String {
+    let rest = messages.saturating_sub(expired);
+    let of_time = match (expired, rest) {
+        (0, _) => String::new(),
+        (_, 0) => ": their time was over by then (message expiry interval)".into(),
+        (some, _) => {
+            format!(": the time of {some} at least was over by then (message expiry interval)")
+        }
+    };
+    let others = match (expired, rest) {
+        (some, rest) if some >= rest => "",
+        (0, _) => ": why is not visible; the queue for who is away may have been full",
+        _ => {
+            "; why the others were not is not visible: the queue for who is away may have been full"
+        }
+    };
+    format!(
+        "{} while {} was away, and not passed on to it when it came back, though the broker had kept its session{of_time}{others}",
+        counted(messages, "message came", "messages came"),
+        named(reader)
+    )
+}
 
 /// The way in which a subscriber left that had got the messages before.
 fn reader_left(
