@@ -61,8 +61,8 @@ pub use wirelap_tls::AddedSecrets as AddedTlsKeys;
 pub use wirelap_why::{
     Awaited, BlameSink, BlamedPart, Cause, Circumstance, Clause, CpuHolders, Culprit, DelayCause,
     Departure, DropPlace, Evidence, GapCount, HolderShare, Lag, LagHolder, Losses, MissedBy,
-    Missing, MostLeft, Named, Overdue, Period, Remedy, ServerGone, Setting, Severity,
-    SlowSubscriber, SlowSubscribers, StuckConnection, Tail, TailRow, Throttled, TimeSpent,
-    TimeSpentRow, TypicalRow, Verdict, VerdictKind, Whereabouts, Why, WorkloadCounts, WorstMessage,
-    blame, for_each_verdict,
+    Missing, MostLeft, NameUser, Named, Overdue, Period, Remedy, ServerGone, Setting, Severity,
+    SharedName, SlowSubscriber, SlowSubscribers, StuckConnection, Tail, TailRow, Throttled,
+    TimeSpent, TimeSpentRow, TypicalRow, Verdict, VerdictKind, Whereabouts, Why, WorkloadCounts,
+    WorstMessage, blame, for_each_verdict,
 };

@@ -40,9 +40,9 @@ pub use flow::{
     Acknowledgement, Answered, COMPARED, Claim, ClientOf, ClosedBy, ClosedByServer,
     ClosedConnection, ClosedConnections, Content, Conversation, DecoderOutput, Departure,
     EndsState, Flow, FlowTable, Found, FoundExchange, FoundPlace, GoneServer, Hidden, Identity,
-    KnownEnds, Outages, PassedMessage, PendingRelease, Piece, ReadPlace, Reassembly, RecentPackets,
-    Request, RequestLookUp, RoundTrip, RowNotes, SentRequest, ServerAt, ServerEnd, State, Topics,
-    UnreadReply, identity_of,
+    KnownEnds, NamedConnection, Outages, PassedMessage, PendingRelease, Piece, ReadPlace,
+    Reassembly, RecentPackets, Request, RequestLookUp, RoundTrip, RowNotes, SentRequest, ServerAt,
+    ServerEnd, State, Takeover, Takeovers, Topics, UnreadReply, identity_of,
 };
 pub use ids::{AssemblyId, Direction, FlowEnds, LegKey, Node, Way, normal, scope_of};
 pub use marks::{

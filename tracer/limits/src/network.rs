@@ -48,6 +48,10 @@ pub const LONGEST_ROUTING: Nanos = ms(1_000);
 /// Time within which a kernel closes the sockets of a process that has ended.
 pub const CLOSES_WITH_PROCESS: Nanos = ms(1_000);
 
+/// Time within which a server closes the older one of two connections of one name: after it has written its log, or another server of its
+/// cluster has told it.
+pub const CLOSES_NAMESAKE: Nanos = ms(1_000);
+
 /// Time within which clients come back: the longest pause of their libraries between two attempts (librdkafka's
 /// `reconnect.backoff.max.ms`). After a long outage it may take as long as that lasted, as the pauses grow with it.
 pub const LONGEST_RECONNECT_PAUSE: Nanos = ms(10_000);

@@ -162,3 +162,7 @@ pub const NINETY_NINTH: f64 = 0.99;
 
 /// Length of the windows by which it is told when a cause took time, as long as there are few.
 pub const SHORTEST_WINDOW: Nanos = ms(1_000);
+
+/// Times that clients on other hosts take a name back from each other from which on they are several: one that comes back from another address
+/// may do so once or twice before its server notices that its connection was gone.
+pub const MIN_TAKEN_BACK_ELSEWHERE: u64 = 3;

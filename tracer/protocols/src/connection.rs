@@ -98,6 +98,11 @@ pub trait Protocol: Sync {
         false
     }
 
+    /// True if a server closes a client's connection once another one has given the same name.
+    fn closes_namesakes(&self) -> bool {
+        false
+    }
+
     /// True if a server may pass on what it gets only after a time that its subscribers choose: it is not known before whether a message
     /// ends there.
     fn passes_on_later(&self) -> bool {

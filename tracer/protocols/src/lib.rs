@@ -50,6 +50,6 @@ pub use search::ProtocolSearch;
 pub use side::Side;
 pub use signature::{PduSignature, SignatureMatch};
 pub use sink::{
-    Fragments, FrameNote, FrameSink, LogPlace, MAX_CLIENT_NAME, ReadIn, Throttle, UnseenParties,
-    topic_number,
+    Fragments, FrameNote, FrameSink, KeptFor, LogPlace, MAX_CLIENT_NAME, ReadIn, Throttle,
+    UnseenParties, topic_number,
 };

@@ -52,6 +52,18 @@ pub struct LogPlace {
     pub offset: u64,
 }
 
+/// For how long a broker keeps a message for subscribers that are away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeptFor {
+    /// Without an end, as far as its publisher says.
+    #[default]
+    Ever,
+    /// Not at all.
+    Nobody,
+    /// For so long.
+    For(Nanos),
+}
+
 /// Participants of a domain whose messages are not seen, or may not be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnseenParties {
@@ -184,6 +196,13 @@ pub enum FrameNote<'a> {
     MadeAt(u64),
     /// The message in the next frame has this place in its server's log.
     HasPlace(LogPlace),
+    /// The broker keeps the message in the next frame for so long for subscribers that are away.
+    KeptFor(KeptFor),
+    /// The sender of the next frame, a server, goes on with the session that the client had on an earlier connection.
+    ResumesSession,
+    /// So many messages of the server's log lie between the one in the next frame and what its reader was sent before. The log has them no
+    /// more, or they are not for this reader.
+    FollowsAfter(u64),
     /// The message in the next frame has this place in its server's log, and is handed out in another form than it was sent in:
     /// nothing else tells which message it is.
     IsAtPlace(LogPlace),
@@ -226,6 +245,8 @@ pub enum FrameNote<'a> {
     },
     /// What a server of queues discards, or will.
     Discards(Discard),
+    /// Messages that a log had no more when the sender of the next frame had asked for them, which goes on behind them.
+    NotKept(u64),
     /// Replies that do not reach the application that asked.
     Superseded(u64),
     /// The sender of the next frame, a server, refuses something in it, for the reason that it gives in these words.
@@ -461,6 +482,22 @@ impl dyn FrameSink + '_ {
         self.note(FrameNote::HasPlace(place));
     }
 
+    /// Reports for how long the message in the next frame is kept for subscribers that are away, if that is not for ever.
+    pub fn kept_for(&mut self, kept: KeptFor) {
+        self.note(FrameNote::KeptFor(kept));
+    }
+
+    /// Reports that the server goes on with the session that the client had on an earlier connection, with its subscriptions.
+    pub fn resumes_session(&mut self) {
+        self.note(FrameNote::ResumesSession);
+    }
+
+    /// Reports how many messages of the server's log lie between the one in the next frame and what its reader was sent before: the log has
+    /// them no more, or they are not for this reader.
+    pub fn follows_after(&mut self, messages: u64) {
+        self.note(FrameNote::FollowsAfter(messages));
+    }
+
     /// Reports which place the message in the next frame has in its server's log, where only the place tells which message it is.
     pub fn is_at_place(&mut self, place: LogPlace) {
         self.note(FrameNote::IsAtPlace(place));
@@ -502,6 +539,11 @@ impl dyn FrameSink + '_ {
     /// Reports records that no reader was sent, because the sender of the next frame begins to read behind them.
     pub fn passed_over(&mut self, records: u64, is_same_group: bool) {
         self.note(FrameNote::PassedOver { records, is_same_group });
+    }
+
+    /// Reports messages that a log had no more when the sender of the next frame had asked for them, which goes on behind them.
+    pub fn not_kept(&mut self, messages: u64) {
+        self.note(FrameNote::NotKept(messages));
     }
 
     /// Reports further messages that were sent to two readers although only one reader at a time is assigned them: the first

@@ -1,4 +1,4 @@
-//! Verdicts about servers that went, and about bytes that do not arrive.
+//! Verdicts about servers that went, about clients that take a name from each other, and about bytes that do not arrive.
 
 use super::clause::{Circumstance, Clause, Remedy};
 use super::evidence::Evidence;
@@ -50,6 +50,33 @@ pub fn of_servers(evidence: &Evidence, found: &mut Vec<Verdict>) {
                 ..Circumstance::in_segment(Segment::BrokerDwell)
             }),
             ..Verdict::new(VerdictKind::BrokerAway, severity)
+        });
+    }
+}
+
+/// Adds the verdicts about subscribers that use one name at the same time. A verdict about messages that waited meanwhile is about the same.
+pub fn of_names(evidence: &Evidence, found: &mut Vec<Verdict>) {
+    for shared in evidence.shared_names.iter().filter(|shared| shared.subscribes) {
+        let is_contested = shared.is_contested();
+        let severity = if is_contested { Severity::Problem } else { Severity::Note };
+        let clause = Clause::SharedName(Box::new(shared.clone()));
+        let known = found.iter_mut().find(|one| one.kind == VerdictKind::SubscriberAway);
+        if let Some(known) = known {
+            known.severity = known.severity.max(severity);
+            known.evidence.insert(0, clause);
+            known.remedy = Remedy::OwnNames;
+            continue;
+        }
+        let ended = (!is_contested).then_some(shared.last);
+        found.push(Verdict {
+            period: Some(Period {
+                began: shared.first,
+                ended,
+                times: u32::try_from(shared.times).unwrap_or(u32::MAX),
+            }),
+            evidence: vec![clause],
+            remedy: Remedy::OwnNames,
+            ..Verdict::new(VerdictKind::SubscriberAway, severity)
         });
     }
 }

@@ -6,6 +6,7 @@ use super::gone::ServerGone;
 use super::kind::VerdictKind;
 use super::loss_counts::Departure;
 use super::not_got::{MissedBy, MostLeft};
+use super::shared_name::SharedName;
 use super::stuck::StuckConnection;
 use super::whereabouts::Overdue;
 use wirelap_events::{
@@ -115,6 +116,8 @@ pub enum Clause {
     SubscribedLate,
     /// The broker had been gone, and with it the connection of the subscriber, which came back after it.
     CameBackAfterBroker,
+    /// Several clients use one name at the same time, and the server closes the older connection.
+    SharedName(Box<SharedName>),
     /// The server went while clients were connected to it.
     ServerGone(Box<ServerGone>),
     /// No member of its group read the partition, until the one that got the message took it over.
@@ -176,6 +179,10 @@ pub enum Clause {
     NobodySubscribes,
     /// Records of a log that no reader was sent, and who began behind them; whether the reader before is known to be of its group.
     PassedOver { records: u64, of_group: bool, reader: Option<(Pid, Option<Comm>)> },
+    /// Messages that a log had no more when their reader came to them, and who that is; whether it had asked for them by their places.
+    NotKept { messages: u64, reader: Option<(Pid, Option<Comm>)>, was_asked: bool },
+    /// Messages that came while their reader was away, of which so many had expired when it came back to its session.
+    MissedAway { messages: u64, expired: u64, reader: Option<(Pid, Option<Comm>)> },
     /// Messages of transactions that were aborted.
     Aborted(u64),
     /// Messages of transactions that were rolled back, or that ended without a commit.
@@ -257,6 +264,8 @@ pub enum Remedy {
     Commit,
     /// To have more requests under way.
     MoreRequests,
+    /// To give each client a name of its own.
+    OwnNames,
     /// To look at what the process waits for outside its receive call.
     OutsideReceive,
     /// To let wirelap watch less.

@@ -9,6 +9,7 @@ use super::kept::KeptTimes;
 use super::loss_counts::{Losses, WorkloadCounts};
 use super::not_got::{MissedBy, NotGot};
 use super::setting::Setting;
+use super::shared_name::{MAX_NAMES_TOLD, SharedName};
 use super::stuck::StuckConnection;
 use super::time_spent::time_spent;
 use std::borrow::Cow;
@@ -37,6 +38,8 @@ pub struct Evidence {
     pub missed: NotGot<MissedBy>,
     /// Servers that went while clients were connected to them, the last ones.
     pub gone: Vec<ServerGone>,
+    /// Names that several clients use at the same time, those that were taken over most often first.
+    pub shared_names: Vec<SharedName>,
     /// Connections whose bytes do not arrive now.
     pub stuck: Vec<StuckConnection>,
     /// What surrounds it.
@@ -151,6 +154,13 @@ impl Evidence {
         self.gone.push(gone);
     }
 
+    /// Several clients use a name at the same time.
+    pub fn share_name(&mut self, name: SharedName) {
+        self.shared_names.push(name);
+        self.shared_names.sort_by_key(|one| std::cmp::Reverse(one.times));
+        self.shared_names.truncate(MAX_NAMES_TOLD);
+    }
+
     /// Adds a repetition's.
     pub fn merge(&mut self, other: &Evidence) {
         self.steady.merge(&other.steady);
@@ -161,6 +171,7 @@ impl Evidence {
         self.missed.add(other.missed.clone());
         self.stuck.extend_from_slice(&other.stuck);
         other.gone.iter().for_each(|gone| self.lose_server(gone.clone()));
+        other.shared_names.iter().for_each(|name| self.share_name(name.clone()));
         self.setting.add(&other.setting);
         match (&mut self.outside, &other.outside) {
             (Some([tx, rx]), Some([other_tx, other_rx])) => {

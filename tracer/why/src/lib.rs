@@ -42,6 +42,7 @@ mod recorder;
 mod requests;
 mod rules;
 mod setting;
+mod shared_name;
 mod stuck;
 mod sums;
 mod tails;
@@ -64,15 +65,17 @@ pub use gone::ServerGone;
 pub use judge::DelayCause;
 pub use kind::VerdictKind;
 pub use lag::{
-    GapCount, Lag, LagHolder, LagTable, Pair, PairKey, Shortfall, Shortfalls, SlowSubscriber,
-    SlowSubscribers, Subscriber, TakesAll, TopicKey,
+    AwayLoss, GapCount, Lag, LagHolder, LagTable, Pair, PairKey, ResumedTopic, Shortfall,
+    Shortfalls, SlowSubscriber, SlowSubscribers, Subscriber, TakesAll, TopicKey,
 };
 pub use loss_counts::{
-    Departure, Losses, LostSegments, PassedOverRecords, PutBackMessages, WorkloadCounts,
+    Departure, Losses, LostSegments, MissedAway, NotKeptMessages, PassedOverRecords, WorkloadCounts,
 };
+    Departure, Losses, LostSegments, NotKeptMessages, PassedOverRecords, PutBackMessages, WorkloadCounts,
 pub use not_got::{MissedBy, MostLeft};
 pub use numbers::{Missing, Numbers};
 pub use setting::{Setting, Throttled};
+pub use shared_name::{NameUser, SharedName};
 pub use stuck::{DropPlace, StuckConnection};
 pub use timeline::Period;
 pub use whereabouts::{Overdue, Whereabouts};

@@ -63,6 +63,10 @@ pub struct Losses {
     pub discarded: DiscardedMessages,
     /// Records that no reader was sent.
     pub passed_over: PassedOverRecords,
+    /// Messages that a log had no more when their reader asked for them.
+    pub not_kept: NotKeptMessages,
+    /// Messages that came while their reader was away, and that it was not sent when it came back.
+    pub away: MissedAway,
     /// What the workloads themselves say, if they keep count.
     pub told: Option<WorkloadCounts>,
     /// Numbers of messages that never came out of the publisher.
@@ -136,6 +140,26 @@ impl PutBackMessages {
             sum.has_others |= more.has_others || is_another;
         }
     }
+}
+
+/// Messages that a log had no more when their reader asked for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NotKeptMessages {
+    /// Their number.
+    pub messages: u64,
+    /// The process that asked for them, the last time.
+    pub by: Option<Pid>,
+}
+
+/// Messages that came while their reader was away, and that it was not sent when it came back to its session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MissedAway {
+    /// Their number.
+    pub messages: u64,
+    /// Number of those that had expired by then.
+    pub expired: u64,
+    /// The process that came back, the last time.
+    pub by: Option<Pid>,
 }
 
 /// Datagrams that this host threw away, by the reason.
@@ -251,6 +275,8 @@ impl Losses {
         self.cut_short.grow(other.cut_short);
         self.discarded.add(&other.discarded);
         self.passed_over.add(&other.passed_over);
+        self.not_kept.add(other.not_kept);
+        self.away.add(other.away);
         if let Some(more) = other.told {
             let told = self.told.get_or_insert_default();
             told.sent.grow(more.sent);
@@ -283,6 +309,23 @@ impl PassedOverRecords {
             self.records.iter_mut().zip(more.records).for_each(|(sum, more)| sum.grow(more));
             self.by = more.by.or(self.by);
         }
+    }
+}
+
+impl NotKeptMessages {
+    /// Adds those of a reader.
+    pub fn add(&mut self, more: NotKeptMessages) {
+        self.messages.grow(more.messages);
+        self.by = more.by.or(self.by);
+    }
+}
+
+impl MissedAway {
+    /// Adds those of a reader.
+    pub fn add(&mut self, more: MissedAway) {
+        self.messages.grow(more.messages);
+        self.expired.grow(more.expired);
+        self.by = more.by.or(self.by);
     }
 }
 

@@ -287,6 +287,7 @@ prop_compose! {
                 encrypted: uncovered, unseen_pairs: 0, unannounced: 0, nameless: sent, guessed: uncovered,
                 perhaps_read: uncovered,
             },
+            shared_names: Vec::new(),
             refusals: Refusals { listed: vec![Refusal { reason: "any \u{9b}reason".into(), times: sent }], more: matched },
             partial: None,
             muted: (duplicates % 3 > 0).then_some(Muted { now: duplicates % 3 == 1, time: Nanos(sent) }),

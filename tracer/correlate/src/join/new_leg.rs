@@ -4,7 +4,7 @@ use std::sync::Arc;
 use wirelap_events::{ByteRange, GroupId, Nanos, Release, Stamp, TopicId, Transport};
 use wirelap_figures::ReaderGroup;
 use wirelap_flow::{Content, Direction, FlowEnds, Identity, Way};
-use wirelap_protocols::{LogPlace, MessageRouting};
+use wirelap_protocols::{KeptFor, LogPlace, MessageRouting};
 
 /// The part of the receiver of a leg in a conversation whose messages go through servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,6 +145,10 @@ pub struct NewLeg {
     pub wire_payload: u64,
     /// The place in its server's log, if its sender said it.
     pub place: Option<LogPlace>,
+    /// Number of messages of that log between it and what its reader was sent before.
+    pub follows_after: u64,
+    /// Time for which its broker keeps it for subscribers that are away.
+    pub kept_for: KeptFor,
     /// Nothing but its place tells which message it is.
     pub is_by_place: bool,
 }

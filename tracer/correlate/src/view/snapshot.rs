@@ -20,7 +20,7 @@ pub use wirelap_why::{
     Cause, Culprit, HolderShare, Overdue, Period, Severity, Tail, TailRow, TypicalRow, Verdict,
     VerdictKind, Whereabouts, Why, WorstMessage,
 };
-pub use wirelap_why::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};
+pub use wirelap_why::{Lag, LagHolder, NameUser, SharedName, SlowSubscriber, SlowSubscribers};
 
 /// Everything known at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -104,6 +104,8 @@ pub struct Group {
     pub requests: Option<Box<LocalRequestFigures>>,
     /// Refusals of its servers.
     pub refusals: Refusals,
+    /// Names that several of its clients use at the same time, none of which subscribes.
+    pub shared_names: Vec<SharedName>,
     /// Notes for the user about this row.
     pub notes: Vec<GroupNote>,
     /// That the user has muted it, if that ever was so.

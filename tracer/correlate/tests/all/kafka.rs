@@ -4,6 +4,7 @@ mod asking;
 mod equal;
 mod kept;
 mod later;
+mod not_kept;
 mod old;
 mod share;
 mod slow;

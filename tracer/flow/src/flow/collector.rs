@@ -13,7 +13,7 @@ use wirelap_events::human::clean;
 use wirelap_events::{Frame, FrameClass, Offset, RequestLimits, Saturate};
 use wirelap_figures::{Introduction, ReaderGroup};
 use wirelap_protocols::ros2::{DdsEndpoint, RosFact};
-use wirelap_protocols::{Fragments, FrameNote, FrameSink, Protocol, Side, Throttle};
+use wirelap_protocols::{Fragments, FrameNote, FrameSink, KeptFor, Protocol, Side, Throttle};
 
 /// Kinds of frames that bear on messages and are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct ControlFrames {
     pub set_up: bool,
     /// A frame that subscribes.
     pub subscribes: bool,
+    /// A server goes on with the session of an earlier connection of its client.
+    pub resumes: bool,
     /// A request for messages, and its end.
     pub asked: Option<Offset>,
     /// The consumer or channel that it is for.
@@ -112,6 +114,10 @@ pub struct Collector<'a> {
     made_at: Option<u64>,
     /// The place of the message in it.
     place: FoundPlace,
+    /// Number of messages of the log between that message and what its reader was sent before.
+    follows_after: u64,
+    /// Time for which that message is kept for subscribers that are away.
+    kept_for: KeptFor,
 }
 
 impl<'a> Collector<'a> {
@@ -140,6 +146,8 @@ impl<'a> Collector<'a> {
             reader: FoundReader::default(),
             made_at: None,
             place: FoundPlace::Unknown,
+            follows_after: 0,
+            kept_for: KeptFor::Ever,
         }
     }
 
@@ -183,6 +191,8 @@ impl FrameSink for Collector<'_> {
         }
         let line = reader.line;
         let place = std::mem::take(&mut self.place);
+        let follows_after = std::mem::take(&mut self.follows_after);
+        let kept_for = std::mem::take(&mut self.kept_for);
         let made_at = self.made_at.take();
         if let Some((message, full_with, permits_more)) = self.acknowledges.take() {
             let end = frame.range.end;
@@ -204,7 +214,7 @@ impl FrameSink for Collector<'_> {
             let assembly = fragments.map(|fragments| fragments.message);
             let own = found_message(self.side, data);
             let own = Found { passed_on, has_expired, shared, ..own };
-            let mut found = Found { reader, assembly, made_at, ..own };
+            let mut found = Found { reader, assembly, made_at, follows_after, kept_for, ..own };
             found.topic.id = topic_id;
             // A stamp tells more.
             if found.stamp.is_none() {
@@ -279,6 +289,9 @@ impl FrameSink for Collector<'_> {
             FrameNote::UsableAt(end) => self.usable_at = Some(end),
             FrameNote::MadeAt(time) => self.made_at = Some(time),
             FrameNote::HasPlace(place) => self.place = FoundPlace::At(place),
+            FrameNote::KeptFor(kept) => self.kept_for = kept,
+            FrameNote::ResumesSession => self.control.resumes = true,
+            FrameNote::FollowsAfter(messages) => self.follows_after = messages,
             FrameNote::IsAtPlace(place) => self.place = FoundPlace::Only(place),
             FrameNote::AwaitsPlace(number) => self.place = FoundPlace::Awaited(number),
             FrameNote::GivesPlaces { first, count, place } => {
@@ -300,6 +313,7 @@ impl FrameSink for Collector<'_> {
                 found.notes.put_back[why as usize].grow(messages);
             }
             FrameNote::Discards(what) => found.notes.discarded.note(what),
+            FrameNote::NotKept(messages) => found.notes.not_kept.grow(messages),
             FrameNote::Refuses(why) if found.refusals.len() < MAX_REFUSALS => {
                 found.refusals.push(reason(why));
             }

@@ -25,6 +25,8 @@ pub struct FlowControl {
     pub set_up: Nanos,
     /// The last time that it subscribed to something; 0 if it was not seen to.
     pub subscribed: Nanos,
+    /// Its server went on with the session that it had on an earlier connection.
+    pub resumes: bool,
     /// The last time that it unsubscribed from something.
     pub unsubscribed: Option<Nanos>,
     /// Starts of its last subscriptions, where messages tell for which of them they are.
@@ -51,6 +53,7 @@ impl FlowControl {
             releases: VecDeque::new(),
             set_up: Nanos(0),
             subscribed: Nanos(0),
+            resumes: false,
             unsubscribed: None,
             subscriptions: None,
             permits: None,

@@ -6,7 +6,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{ByteRange, GlobalKey, Offset, Stamp, TopicId};
 use wirelap_figures::ReaderGroup;
-use wirelap_protocols::{Fragments, Side};
+use wirelap_protocols::{Fragments, KeptFor, Side};
 
 /// A message that a decoder found in a flow.
 #[derive(Clone, Debug)]
@@ -50,6 +50,10 @@ pub struct Found {
     pub made_at: Option<u64>,
     /// The place in its server's log, where equal messages are told apart by that.
     pub place: FoundPlace,
+    /// Number of messages of the log between it and what its reader was sent before.
+    pub follows_after: u64,
+    /// Time for which its broker keeps it for subscribers that are away.
+    pub kept_for: KeptFor,
 }
 
 impl Found {
@@ -75,6 +79,8 @@ impl Found {
             usable_at: None,
             made_at: None,
             place: FoundPlace::Unknown,
+            follows_after: 0,
+            kept_for: KeptFor::Ever,
         }
     }
 }

@@ -11,6 +11,7 @@ use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{ByteRange, Stamp};
 use wirelap_figures::ReaderGroup;
+use wirelap_protocols::KeptFor;
 
 /// The message in `hole`, if it can only be one: as long as its neighbours, which lie against it. What it says is not known,
 /// but its number is where its neighbours' leave one out. `place` names it where nothing else does.
@@ -32,6 +33,8 @@ pub fn between(before: &Found, hole: ByteRange, after: &Found, place: u64) -> Op
         content: None,
         made_at: None,
         place: FoundPlace::Unknown,
+        follows_after: 0,
+        kept_for: KeptFor::Ever,
         ..before.clone()
     };
     match (before.stamp, after.stamp) {

@@ -41,6 +41,7 @@ mod seen_bytes;
 mod server_protocols;
 mod subscriptions;
 mod table;
+mod takeovers;
 mod throttles;
 mod tls;
 mod topics;
@@ -69,6 +70,7 @@ pub use round_trips::{
 };
 pub use server_protocols::ServerEnd;
 pub use table::FlowTable;
+pub use takeovers::{NamedConnection, Takeover, Takeovers};
 pub use tls::ReadPlace;
 pub use topics::Topics;
 pub use translation::{COMPARED, RecentPackets};

@@ -32,6 +32,8 @@ pub struct RowNotes {
     pub put_back: [u64; PutBack::ALL.len()],
     /// Messages that servers discard, and what they may discard others for.
     pub discarded: DiscardedMessages,
+    /// Messages that a log had no more when their reader asked for them.
+    pub not_kept: u64,
     /// Messages of which something is not certain.
     pub uncertain: UncertainCounts,
     /// The implementation of the protocol that an end uses.

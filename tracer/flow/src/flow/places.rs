@@ -59,15 +59,17 @@ impl AwaitedPlaces {
         self.0.push_back((number, Some(leg)));
     }
 
-    /// Removes the legs of the messages that were given places, and calls `each` with them.
-    pub fn take(&mut self, given: &GivenPlaces, mut each: impl FnMut(LegKey, LogPlace)) {
+    /// Removes the legs of the messages that were given places, or were not stored, and calls `each` with them.
+    pub fn take(&mut self, given: &GivenPlaces, mut each: impl FnMut(LegKey, Option<LogPlace>)) {
         let end = given.first.saturating_add(given.count);
         let [from, to] = [given.first, end]
             .map(|number| self.0.partition_point(|&(waiting, _)| waiting < number));
         for (number, leg) in self.0.range_mut(from..to) {
-            let Some((leg, first)) = leg.take().zip(given.place) else { continue };
-            let mut place = first;
-            place.offset.grow(number.saturating_sub(given.first));
+            let Some(leg) = leg.take() else { continue };
+            let mut place = given.place;
+            if let Some(place) = &mut place {
+                place.offset.grow(number.saturating_sub(given.first));
+            }
             each(leg, place);
         }
         while self.0.front().is_some_and(|(_, leg)| leg.is_none()) {
@@ -90,7 +92,7 @@ mod tests {
         let place = offset.map(|offset| LogPlace { log: 7, offset });
         let mut taken = Vec::new();
         all.take(&GivenPlaces { side: Side::B, first, count, place }, |leg, place| {
-            taken.push([leg.1, place.offset]);
+            taken.push([leg.1, place.map_or(0, |place| place.offset)]);
         });
         taken
     }
@@ -104,7 +106,7 @@ mod tests {
         assert_eq!(taken(&mut all, 3, 2, Some(100)), [[4, 101]], "one was not followed");
         assert_eq!(taken(&mut all, 0, 3, Some(50)), [[0, 50], [1, 51], [2, 52]]);
         assert_eq!(all.0.len(), 2);
-        assert_eq!(taken(&mut all, 5, 1, None), [[0; 2]; 0], "not stored");
+        assert_eq!(taken(&mut all, 5, 1, None), [[5, 0]], "not stored");
         assert_eq!(taken(&mut all, 5, 9, Some(3)), [[6, 4]]);
         assert!(all.0.is_empty());
     }

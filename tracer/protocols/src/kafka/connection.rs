@@ -126,6 +126,10 @@ impl KafkaConnection {
                             out.passed_over(records, is_same_group);
                         }
                     }
+                    let not_kept = self.positions.take_not_kept();
+                    if not_kept > 0 {
+                        out.not_kept(not_kept);
+                    }
                 }
             }
             SHARE_FETCH => {
@@ -287,6 +291,7 @@ impl Connection for KafkaConnection {
 
     fn gap(&mut self, side: Side) {
         self.ends[side as usize].open = None;
+        self.positions.gap();
     }
 }
 

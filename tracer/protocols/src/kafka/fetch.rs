@@ -53,6 +53,10 @@ struct ConsumerPosition {
     is_read: bool,
     /// The number of the request with which it began to read.
     begun: u32,
+    /// False if requests were missed since the last one that named the partition.
+    is_current: bool,
+    /// The offset that the consumer had asked for when the log did not have it.
+    out_of_range: Option<i64>,
     /// The number of the request that took it over from another member of the consumer's group.
     taken_over: Option<u32>,
 }
@@ -72,6 +76,8 @@ pub(super) struct ConsumerPositions {
     /// Records that no consumer was sent since the last call of [`ConsumerPositions::take_passed_over`]: behind those of others, and behind
     /// those of another member of its group.
     passed_over: [u64; 2],
+    /// Records that the log had no more when the consumer asked for them, since the last call of [`ConsumerPositions::take_not_kept`].
+    not_kept: u64,
     /// Names a partition.
     name: TopicPartition,
     /// True if the reader is another broker, which replicates the partitions.
@@ -144,6 +150,28 @@ impl ConsumerPositions {
         std::mem::take(&mut self.passed_over)
     }
 
+    /// Requests were missed.
+    pub fn gap(&mut self) {
+        for position in self.all.values_mut() {
+            (position.is_current, position.out_of_range) = (false, None);
+        }
+    }
+
+    /// Takes out how many records the log had no more when it asked for them: those between the offset that it got none for and the one at
+    /// which it went on.
+    pub fn take_not_kept(&mut self) -> u64 {
+        std::mem::take(&mut self.not_kept)
+    }
+
+    /// The log does not have the offset of a partition that the request with this correlation ID is for. Returns true for a consumer.
+    pub fn is_out_of_range(&mut self, id: i32, place: (u64, i32)) -> bool {
+        if let Some(position) = self.all.get_mut(&place).filter(|one| one.is_current) {
+            let is_older = position.since.wrapping_sub(id) > 0;
+            position.out_of_range = Some(if is_older { position.before } else { position.wanted });
+        }
+        !self.is_replica
+    }
+
     fn topics(
         &mut self,
         asking: &FetchRequest<'_>,
@@ -202,9 +230,16 @@ impl ConsumerPositions {
         }
         let position = self.all.entry(place).or_default();
         (position.before, position.wanted, position.since) = (position.wanted, offset, asking.id);
+        position.is_current = true;
         if self.is_replica {
             return;
         }
+        // A log that has lost its end has the consumer go back.
+        let skipped = position.out_of_range.filter(|&asked| asked != offset).and_then(|asked| {
+            position.out_of_range = None;
+            u64::try_from(offset.saturating_sub(asked)).ok()
+        });
+        self.not_kept.grow(skipped.unwrap_or_default());
         // The name of a topic that is given by an ID may have become known since, by which other members know it.
         let key = (asking.topics.number(topic), index);
         if let KafkaTopic::Id(id) = topic
@@ -228,7 +263,7 @@ impl ConsumerPositions {
         position.place = key;
         self.read.grow(1);
         let taken = table.begins(position.place, asking.reader, offset);
-        if let Some(taken) = taken.filter(|taken| taken.passed_over > 0) {
+        if let Some(taken) = taken.filter(|taken| taken.passed_over > 0 && skipped.is_none()) {
             self.passed_over[usize::from(taken.is_same_group)].grow(taken.passed_over);
         }
         if taken.is_some_and(|taken| taken.read_before.is_some()) {

@@ -130,7 +130,8 @@ impl HandoverTable {
         let partition = self.partition(key)?;
         let fits = |&&(_, offset): &&(u64, i64)| offset == from || offset < 0;
         let fitting = partition.offsets.iter().rev().find(fits).copied();
-        let group = fitting.map(|(group, _)| group);
+        let own = partition.spans.iter().find(|span| span.reader == reader);
+        let group = own.and_then(|own| own.group).or(fitting.map(|(group, _)| group));
         partition.spans.retain(|span| span.reader != reader);
         if partition.spans.len() == READERS {
             partition.spans.pop_front();

@@ -27,6 +27,18 @@ use super::topic_name::{KafkaTopic, is_name};
 /// Plausible error codes (protocol guide, "Error Codes"), with room for future ones.
 const ERRORS: std::ops::RangeInclusive<i16> = -1..=255;
 
+/// The error of a partition of which the consumer asked for an offset that the log has no more, or not yet.
+const OFFSET_OUT_OF_RANGE: i16 = 1;
+
+/// The fields of a partition before its records.
+pub(super) struct PartitionHead<'a> {
+    pub index: i32,
+    /// The array of its aborted transactions.
+    pub aborted: Option<KafkaFields<'a>>,
+    /// True if the log does not have the offset that the consumer asked for.
+    pub is_out_of_range: bool,
+}
+
 /// The layout of a body, which depends on API and version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BodyLayout {
@@ -81,18 +93,17 @@ impl BodyLayout {
         Ok(KafkaTopic::Name(name))
     }
 
-    /// Skips a partition up to its records. Returns its index and the array of its aborted transactions.
-    pub fn partition<'a>(
-        self,
-        fields: &mut KafkaFields<'a>,
-    ) -> KafkaResult<(i32, Option<KafkaFields<'a>>)> {
+    /// Skips a partition up to its records.
+    pub fn partition<'a>(self, fields: &mut KafkaFields<'a>) -> KafkaResult<PartitionHead<'a>> {
         let index = fields.i32()?;
         ensure(index >= 0)?;
-        let mut aborted = None;
+        let (mut aborted, mut is_out_of_range) = (None, false);
         if self.is_shared() {
             share::partition(fields)?;
         } else if self.call.key == FETCH {
-            ensure(ERRORS.contains(&fields.i16()?))?;
+            let error = fields.i16()?;
+            ensure(ERRORS.contains(&error))?;
+            is_out_of_range = error == OFFSET_OUT_OF_RANGE;
             let offsets = match self.call.version {
                 0..=3 => 1,
                 4 => 2,
@@ -112,7 +123,7 @@ impl BodyLayout {
                 fields.take(4)?;
             }
         }
-        Ok((index, aborted))
+        Ok(PartitionHead { index, aborted, is_out_of_range })
     }
 }
 

@@ -12,6 +12,10 @@ use crate::{FrameSink, PduLen};
 use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, Frame, FrameClass};
 
+/// The reason for which a broker sends no records.
+const OUT_OF_RANGE: &[u8] =
+    b"OFFSET_OUT_OF_RANGE: the log has no record at the offset that a consumer asked for";
+
 /// A PDU that has not arrived completely.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenPdu {
@@ -139,9 +143,12 @@ impl OpenPdu {
                     out.unread_messages(1);
                 }
             }
-            BodyPart::Between { topic, partition, aborted, acquired, class } => {
+            BodyPart::Between { topic, partition, aborted, acquired, is_out_of_range, class } => {
                 let at = &mut *state.at;
                 at.follow(topic, partition, state.topics);
+                if is_out_of_range && state.positions.is_out_of_range(self.id, at.key()) {
+                    out.refuses(OUT_OF_RANGE);
+                }
                 if let Some(aborted) = aborted {
                     at.set_aborted(aborted);
                 }

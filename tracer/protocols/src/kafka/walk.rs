@@ -81,6 +81,8 @@ pub(super) enum BodyPart<'a> {
         aborted: Option<KafkaFields<'a>>,
         /// The partition's array of acquired records, in a response to a share group's member, if it was captured.
         acquired: Option<KafkaFields<'a>>,
+        /// True if the log does not have the offset that the consumer asked for of that partition.
+        is_out_of_range: bool,
         class: Option<FrameClass>,
     },
 }
@@ -215,6 +217,7 @@ impl BodyWalk {
     ) -> KafkaResult<BodyPart<'a>> {
         let before = fields.left();
         let (mut topic, mut partition, mut aborted, mut acquired) = (None, None, None, None);
+        let mut is_out_of_range = false;
         loop {
             match self.place {
                 WalkState::Start => {
@@ -242,8 +245,9 @@ impl BodyWalk {
                     self.place = WalkState::Topics;
                 }
                 WalkState::Partitions => {
-                    let (index, transactions) = self.layout.partition(fields)?;
-                    (partition, aborted) = (Some(index), transactions);
+                    let head = self.layout.partition(fields)?;
+                    (partition, aborted) = (Some(head.index), head.aborted);
+                    is_out_of_range = head.is_out_of_range;
                     if self.is_shared() {
                         let mut ahead = whole;
                         ahead.take(fields.read_since(before))?;
@@ -268,7 +272,10 @@ impl BodyWalk {
                 | WalkState::Block(..)
                 | WalkState::End => break,
             }
-            if fields.read_since(before) >= LONG_PIECE {
+            // The part is about this partition alone.
+            if is_out_of_range && self.place == WalkState::Batches
+                || fields.read_since(before) >= LONG_PIECE
+            {
                 break;
             }
         }
@@ -277,7 +284,7 @@ impl BodyWalk {
             WalkState::Block(block, _) => Some(block.class()),
             _ => None,
         };
-        Ok(BodyPart::Between { topic, partition, aborted, acquired, class })
+        Ok(BodyPart::Between { topic, partition, aborted, acquired, is_out_of_range, class })
     }
 
     /// Walks the start of the next batch of a partition's records.

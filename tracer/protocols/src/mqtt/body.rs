@@ -34,6 +34,8 @@ pub(super) struct Publish<'a> {
     /// `None` for `QoS` 0.
     pub packet_id: Option<u16>,
     pub alias: Option<u16>,
+    /// Seconds for which it is kept for a subscriber that is away; `None` without an end.
+    pub expiry: Option<u32>,
     /// The subscriptions that it is for, as one number; 0 if it does not tell.
     pub subscriptions: u32,
     /// True if the packet has at least one property.
@@ -62,6 +64,7 @@ impl<'a> Publish<'a> {
             topic,
             packet_id,
             alias: properties.topic_alias,
+            expiry: properties.message_expiry,
             subscriptions: properties.subscriptions,
             has_properties: before.saturating_sub(fields.left()) > 1,
             payload: fields.captured_rest(),

@@ -11,9 +11,8 @@ use super::recognition;
 use super::subscriptions::MqttSubscriptions;
 use super::version::KnownVersion;
 use crate::in_flight::InFlight;
-use crate::{Connection, FrameSink, Pdu, PduLen, Side};
-use wirelap_events::Size;
-use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass};
+use crate::{Connection, FrameSink, KeptFor, Pdu, PduLen, Side};
+use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, Nanos, Size};
 
 /// The decoder of one connection.
 #[derive(Debug)]
@@ -73,6 +72,14 @@ impl MqttConnection {
         };
         if self.version == KnownVersion::Nothing {
             out.uncertain_start();
+        }
+        match (publish.packet_id, publish.expiry) {
+            (None, _) => out.kept_for(KeptFor::Nobody),
+            (Some(_), Some(seconds)) => {
+                let time = Nanos::from_millis(u64::from(seconds).saturating_mul(1_000));
+                out.kept_for(KeptFor::For(time));
+            }
+            (Some(_), None) => {}
         }
         if self.server == Some(side) {
             out.reader_group(self.subscriptions.group_of(topic));
@@ -171,6 +178,9 @@ impl MqttConnection {
             PacketType::Connack => {
                 let has_session = { fields }.u8().map_or(true, |flags| flags & 1 != 0);
                 self.subscriptions.accept(has_session);
+                if { fields }.u8().is_ok_and(|flags| flags & 1 != 0) {
+                    out.resumes_session();
+                }
             }
             PacketType::Subscribe | PacketType::Unsubscribe => {
                 self.subscriptions.change(header, version, fields);

@@ -75,6 +75,10 @@ impl Protocol for Mqtt {
         true
     }
 
+    fn closes_namesakes(&self) -> bool {
+        true
+    }
+
     fn hears_unsubscriptions(&self) -> bool {
         true
     }

@@ -25,6 +25,8 @@ impl PropertyOwner {
 /// The properties that the decoder needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Properties {
+    /// The Message Expiry Interval of a PUBLISH, in seconds.
+    pub message_expiry: Option<u32>,
     /// The Topic Alias of a PUBLISH.
     pub topic_alias: Option<u16>,
     /// The Subscription Identifiers of a PUBLISH, as one number; 0 without any.
@@ -95,7 +97,11 @@ impl Properties {
     fn value(&mut self, id: u8, fields: &mut MqttFields<'_>) -> Result<(), FieldError> {
         match id {
             1 | 23 | 25 | 36 | 37 | 40..=42 => ensure(fields.u8()? <= 1),
-            2 | 17 | 24 | 39 => fields.u32().map(drop),
+            2 => {
+                self.message_expiry = Some(fields.u32()?);
+                Ok(())
+            }
+            17 | 24 | 39 => fields.u32().map(drop),
             3 | 8 | 18 | 21 | 26 | 28 | 31 => fields.string().map(drop),
             9 | 22 => fields.binary().map(drop),
             11 => {

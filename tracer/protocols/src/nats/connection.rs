@@ -117,8 +117,12 @@ impl NatsConnection {
                     && let Some(consumer) = consumer_of_ack(reply)
                 {
                     self.pulls.delivered(consumer);
-                    self.acks.delivered(consumer, reply, end);
+                    let between = self.acks.delivered(consumer, reply, end);
                     out.line(consumer);
+                    // The older values of a key are removed for newer ones.
+                    if between > 0 && !message.subject.starts_with(b"$KV.") {
+                        out.follows_after(between);
+                    }
                 }
             }
             _ => {}
@@ -155,6 +159,9 @@ impl NatsConnection {
             && let Some(publish) = answered
         {
             out.gives_places(publish, 1, place::of_publish(parts.payload));
+            if let Some(why) = jetstream::refusal(parts.payload) {
+                out.refuses(why);
+            }
         }
         let asks = message
             .reply

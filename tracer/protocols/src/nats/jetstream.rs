@@ -91,6 +91,15 @@ pub(super) fn class_of_answer(payload: &[u8], len: usize) -> Option<FrameClass> 
     is_ack.then_some(FrameClass::Ack)
 }
 
+/// The reason for which the answer to a publish says that the message was not stored, in the server's words.
+pub(super) fn refusal(payload: &[u8]) -> Option<&[u8]> {
+    let error = payload.strip_prefix(b"{\"error\":{")?;
+    let mark = b"\"description\":\"";
+    let at = error.windows(mark.len()).position(|window| window == mark)?;
+    let text = error.get(at.saturating_add(mark.len())..)?;
+    text.split(|&byte| byte == b'"').next().filter(|text| !text.is_empty())
+}
+
 /// True if a header is that of a message read back from a stream.
 pub(super) fn is_stored(header: &[u8]) -> bool {
     has(header, b"\r\nNats-Stream:") && has(header, b"\r\nNats-Sequence:")
@@ -121,6 +130,25 @@ fn ack_words(subject: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
 pub(super) fn stored_message(subject: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut words = ack_words(subject)?;
     Some((words.next()?, words.nth(2)?))
+}
+
+/// The numbers of a message that a consumer is sent, by the subject for its ack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SentNumbers {
+    /// The message's number in the stream.
+    pub in_stream: u64,
+    /// The number of messages that the consumer was sent, this one included.
+    pub sent: u64,
+    /// True if it was sent before.
+    pub is_again: bool,
+}
+
+/// The numbers in the subject for an ack.
+pub(super) fn sent_numbers(subject: &[u8]) -> Option<SentNumbers> {
+    let mut words = ack_words(subject)?.skip(2);
+    let mut next = || str::from_utf8(words.next()?).ok()?.parse::<u64>().ok();
+    let (times, in_stream, sent) = (next()?, next()?, next()?);
+    Some(SentNumbers { in_stream, sent, is_again: times > 1 })
 }
 
 /// A number for the stream and the consumer of the subject for an ack.
@@ -196,9 +224,20 @@ mod tests {
             class(br#"{"type":"io.nats.jetstream.api.v1.stream_create_response"}"#),
             Some(FrameClass::Other)
         );
+        let full = br#"{"error":{"code":503,"err_code":10077,"description":"maximum messages exceeded"},"stream":"S","seq":0}"#;
+        assert_eq!(refusal(full), Some(&b"maximum messages exceeded"[..]));
+        assert_eq!(refusal(br#"{"stream":"S","seq":12}"#), None);
         assert_eq!(class(br#"{"stream":"mine"}"#), None);
         assert_eq!(class(br#"{"error":{"code":404}}"#), None);
         assert_eq!(class_of_answer(br#"{"stream":"S", "seq":12}"#, 5000), None);
+    }
+
+    #[test]
+    fn numbers_of_what_a_consumer_is_sent() {
+        let of = |in_stream, sent, is_again| Some(SentNumbers { in_stream, sent, is_again });
+        assert_eq!(sent_numbers(b"$JS.ACK.S.C.1.12.3.4.5"), of(12, 3, false));
+        assert_eq!(sent_numbers(b"$JS.ACK._.hash.S.C.2.12.9.4.5.token"), of(12, 9, true));
+        assert_eq!(sent_numbers(b"$JS.ACK.S.C.1.x.3.4.5"), None);
     }
 
     #[test]

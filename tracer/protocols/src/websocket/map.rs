@@ -322,6 +322,10 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::PassedOver { .. }
             | FrameNote::PutBack { .. }
             | FrameNote::Discards(_)
+            | FrameNote::NotKept(_)
+            | FrameNote::FollowsAfter(_)
+            | FrameNote::KeptFor(_)
+            | FrameNote::ResumesSession
             | FrameNote::Superseded(_)
             | FrameNote::CutShort(_)
             | FrameNote::Refuses(_)

@@ -3,6 +3,7 @@
 use super::hosts::host_notes;
 use super::ros::ros_notes;
 use super::traffic::{TLS_REMEDY, traffic_notes};
+use super::verdicts::subscriber_away::shared_name;
 use wirelap_correlate::{
     Group, GroupNote, Muted, Refusals, Snapshot, SnapshotNote, TlsCounts, UnixServer,
 };
@@ -34,7 +35,8 @@ pub fn unix_server(server: &UnixServer) -> String {
 /// The notes on a row for the user, one sentence each.
 pub fn group_notes(group: &Group) -> Vec<String> {
     let notes = group.notes.iter().map(group_note);
-    notes.chain(refusals(&group.refusals)).collect()
+    let names = group.shared_names.iter().map(|shared| format!("{}.", shared_name(shared)));
+    notes.chain(refusals(&group.refusals)).chain(names).collect()
 }
 
 /// The meaning of lost events that did not meet a full ring buffer; `None` if there are none.

@@ -3,6 +3,7 @@
 use super::phrases::own_remedies;
 use super::verdicts::{
     VerdictWords, cpu_throttled, fetch_wait, of_proxy, run_queue_contention, sender_batching,
+    subscriber_away,
 };
 use std::borrow::Cow;
 use wirelap_correlate::{Remedy, Verdict, Why};
@@ -25,6 +26,7 @@ pub fn remedy(verdict: &Verdict, why: &Why) -> String {
         Remedy::CpuLimit(quota) => cpu_throttled::cpu_limit(quota.as_deref()),
         Remedy::Commit => fetch_wait::COMMIT.to_owned(),
         Remedy::MoreRequests => sender_batching::MORE_REQUESTS.to_owned(),
+        Remedy::OwnNames => subscriber_away::OWN_NAMES.to_owned(),
         Remedy::TraceLess => run_queue_contention::TRACE_LESS.to_owned(),
         Remedy::OutsideReceive => "look at what the process waits for outside its receive call: a lock, a disk, a sleep, another service".into(),
     }

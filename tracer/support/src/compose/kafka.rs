@@ -190,6 +190,17 @@ fn response(correlation_id: usize, topic: &[u8], batches: &[u8]) -> Vec<u8> {
     pdu(&[&i32_of(correlation_id)[..], &[0; 11], &topics, b"\0"].concat())
 }
 
+/// A response to a Fetch request: `topic-0` does not have the offset that was asked for, and `topic-1` has nothing.
+pub fn fetched_out_of_range(correlation_id: usize, topic: &str) -> Vec<u8> {
+    let partition = |index, error: u8, known: [u8; 8]| {
+        let offsets = [known; 3].concat();
+        [&i32_of(index)[..], &[0, error], &offsets, b"\x01\xff\xff\xff\xff\x01\0"].concat()
+    };
+    let partitions = [partition(0, 1, [0xFF; 8]), partition(1, 0, [0; 8])].concat();
+    let topics = only(&[named(topic), vec![3], partitions].concat());
+    pdu(&[&i32_of(correlation_id)[..], &[0; 11], &topics, b"\0"].concat())
+}
+
 /// A Metadata request for no topic of a client with this name.
 pub fn metadata_of(client: &str, correlation_id: usize) -> Vec<u8> {
     pdu(&[&head(3, 9, client, correlation_id)[..], b"\x01\0\0\0\0"].concat())

@@ -21,7 +21,13 @@ impl LagTable {
 
     /// Forgets pairs for which `is_over`, which also gets since when messages were published that were not sent, and topics that make
     /// room for others.
-    pub fn sweep(&mut self, now: Nanos, is_over: impl Fn(&Pair, Option<Nanos>) -> bool) {
+    /// `has_session` tells whether the topic of a subscriber that is gone goes on when it comes back.
+    pub fn sweep(
+        &mut self,
+        now: Nanos,
+        is_over: impl Fn(&Pair, Option<Nanos>) -> bool,
+        has_session: impl Fn(&Pair) -> bool,
+    ) {
         let makes_room = self.make_room_before(now);
         let topics = &mut self.topics;
         for topic in self.awaited.drain(..) {
@@ -35,6 +41,14 @@ impl LagTable {
             let is_stale = !pair.gets_all() && pair.at + IDLE_AFTER < now;
             let is_idle = unsent.is_none() && pair.at < makes_room;
             let is_kept = !is_stale && !is_idle && !is_over(pair, unsent.map(|(_, since)| since));
+            if !is_kept
+                && let Some(client) = pair.client
+                && pair.has_place
+                && pair.gets_all()
+                && has_session(pair)
+            {
+                self.sessions.leave((pair.group, key.1), client, pair.sent);
+            }
             if let Some(topic) = topic.as_mut().filter(|_| !is_kept) {
                 topic.had_share |= pair.gaps.may_share(now);
             }
@@ -54,6 +68,7 @@ impl LagTable {
             topics.retain(|_, topic| topic.last + IDLE_AFTER > now);
             // The messages of a topic that comes again have other numbers.
             self.pairs.retain(|key, pair| topics.contains_key(&(pair.group, key.1)));
+            self.sessions.retain(|topic| topics.contains_key(&topic));
         }
     }
 

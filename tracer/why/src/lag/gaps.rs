@@ -111,6 +111,11 @@ impl Gaps {
         self.run = 0;
     }
 
+    /// Messages up to `number` are not missing, if it did not get them: they could not be sent to it.
+    pub fn exclude(&mut self, number: u64) {
+        self.from = self.from.max(number);
+    }
+
     /// Messages that it did not get, and that will not come any more.
     pub fn count(&self, now: Nanos) -> u64 {
         let before = if now >= self.mark + MAX_OVERTAKING { self.before } else { 0 };

@@ -24,6 +24,7 @@
 //! | `table` | how many messages a topic has had, and which of them was sent to each subscriber last |
 //! | `ages` | when a topic had so many messages, in few entries |
 //! | `awaited` | which messages some subscriber may still get |
+//! | `away` | which messages came while a subscriber with a session was away, and were not kept for it |
 //! | `gaps` | what a subscriber did not get, while it got later messages |
 //! | `compared` | what is known of a subscriber by comparison with others of its topic |
 //! | `shortfalls` | the account: who is or was behind, has missed something, or left before it had everything |
@@ -31,6 +32,7 @@
 
 mod ages;
 mod awaited;
+mod away;
 mod compared;
 mod gaps;
 mod shortfalls;
@@ -39,6 +41,7 @@ mod table;
 mod tests;
 mod view;
 
+pub use away::{AwayLoss, ResumedTopic};
 pub use gaps::GapCount;
 pub use shortfalls::{Shortfall, Shortfalls, Subscriber};
 pub use table::{LagTable, Pair, PairKey, TakesAll, TopicKey};

@@ -1,6 +1,7 @@
 //! The number of messages of each topic, and the last one that was sent to each subscriber.
 
 use super::ages::Ages;
+use super::away::{AwayLoss, PassingRuns, ResumedTopic, Sessions};
 use super::gaps::Gaps;
 use rustc_hash::FxHashMap;
 use wirelap_events::{FlowId, GroupId, Nanos, Saturate, TopicId};
@@ -8,6 +9,7 @@ use wirelap_flow::{Direction, Way};
 use wirelap_limits::lag::{
     DWELL_FADES, MAX_REMEMBERED, MAX_SKIPPED_AT_ONCE, MIN_GOT, ONE_SKIPPED_OF,
 };
+use wirelap_protocols::KeptFor;
 
 /// Topics whose messages are counted.
 pub(super) const MAX_TOPICS: usize = 16_384;
@@ -43,6 +45,10 @@ pub type PairKey = ((FlowId, u32), u64);
 pub(super) struct Topic {
     pub(super) published: u64,
     pub(super) last: Nanos,
+    /// Number of messages that the server has not taken.
+    refused: u64,
+    /// The messages that are not kept for ever for subscribers that are away.
+    pub(super) passing: PassingRuns,
     ages: Ages,
     /// The number of the newest message that was sent to anybody.
     pub(super) newest_sent: u64,
@@ -78,6 +84,14 @@ pub struct Pair {
     /// Time at which the subscriber had last taken over the topic's messages from another member of its group; 0 if it
     /// never has.
     pub taken_over: Nanos,
+    /// The number of the newest message that was sent to it, or could not be.
+    passed: u64,
+    /// Number of messages of the topic that the server had not taken when the newest one was sent.
+    refused: u64,
+    /// The client's name, if it is known.
+    pub client: Option<TopicId>,
+    /// Messages up to this number came while it was away, and are kept in its session; 0 if it was not.
+    pub away_until: u64,
     /// Messages that it got, and those between that it did not.
     got: u16,
     skipped: u16,
@@ -92,6 +106,8 @@ pub struct LagTable {
     pub(super) pairs: FxHashMap<PairKey, Pair>,
     /// Topics of which some subscriber may still get messages, at the last sweep.
     pub(super) awaited: Vec<TopicKey>,
+    /// Clients with sessions that are away.
+    pub(super) sessions: Sessions,
 }
 
 impl LagTable {
@@ -107,6 +123,13 @@ impl LagTable {
         Some(topic.published)
     }
 
+    /// The server has not taken a message of a topic that has a number: nobody is sent it.
+    pub fn refused(&mut self, topic: TopicKey) {
+        if let Some(topic) = self.topics.get_mut(&topic) {
+            topic.refused.grow(1);
+        }
+    }
+
     /// Notes that message `number` of a topic is sent to a subscriber. Returns its progress; `None` if there are too many.
     pub fn sent(
         &mut self,
@@ -116,14 +139,58 @@ impl LagTable {
         at: Nanos,
     ) -> Option<&mut Pair> {
         let known = self.topics.get_mut(&of);
-        let published = known.map_or(0, |topic| {
+        let (published, refused) = known.map_or((0, 0), |topic| {
             topic.newest_sent = topic.newest_sent.max(number);
-            topic.published
+            (topic.published, topic.refused)
         });
         let pair = self.pair_of(way, of, (topic, number, published), at)?;
         pair.find_place(number);
+        pair.pass_refused(refused);
         pair.count(number, at);
         Some(pair)
+    }
+
+    /// Counts messages of a topic that a subscriber is not sent because their log has them no more: those before message `number`, which it
+    /// gets next, as far as so many messages of the log lie `between`.
+    pub fn not_kept(&mut self, key: PairKey, number: u64, between: u64) -> u64 {
+        let Some(pair) = self.pairs.get_mut(&key).filter(|pair| pair.has_place) else { return 0 };
+        let topic = self.topics.get(&(pair.group, key.1));
+        pair.pass_refused(topic.map_or(0, |topic| topic.refused));
+        let missing = number.saturating_sub(pair.passed.max(pair.sent)).saturating_sub(1);
+        let not_kept = missing.min(between);
+        pair.pass(not_kept);
+        not_kept
+    }
+
+    /// Notes for how long a message is kept for subscribers that are away.
+    pub fn note_kept_for(&mut self, (topic, number): (TopicKey, Option<u64>), kept: KeptFor) {
+        if kept != KeptFor::Ever
+            && let Some((topic, number)) = self.topics.get_mut(&topic).zip(number)
+        {
+            topic.passing.add(number, kept);
+        }
+    }
+
+    /// Counts the messages before message `number`, which a subscriber gets next, that came while it was away. `client` goes on with its
+    /// session on this connection. Also returns where it goes on, if it has just come back.
+    pub fn missed_while_away(
+        &mut self,
+        key: PairKey,
+        (topic, number): (TopicKey, u64),
+        client: Option<TopicId>,
+        now: Nanos,
+    ) -> (AwayLoss, Option<ResumedTopic>) {
+        let known = self.pairs.get(&key);
+        let known = known.map(|pair| ResumedTopic { sent: pair.sent, until: pair.away_until });
+        let client = client.filter(|_| known.is_none());
+        let sent = client.and_then(|client| self.sessions.take(topic, client));
+        let Some(of) = self.topics.get(&topic) else { return (AwayLoss::default(), None) };
+        let resumed = sent.map(|sent| ResumedTopic { sent, until: of.published });
+        let lost = known.or(resumed).map(|ResumedTopic { sent, until }| {
+            let (from, to) = (sent.saturating_add(1), number.saturating_sub(1).min(until));
+            of.passing.missing(from, to, now, |number| of.ages.published_by(number))
+        });
+        (lost.unwrap_or_default(), resumed)
     }
 
     /// The subscriber of a topic that a message is sent to, which has this number or is taken for it, when so many were published.
@@ -138,6 +205,7 @@ impl LagTable {
         if self.pairs.len() >= MAX_PAIRS && !self.pairs.contains_key(&key) {
             return None;
         }
+        let refused = self.topics.get(&(group, subject)).map_or(0, |topic| topic.refused);
         let first = Pair {
             direction: way.direction,
             group,
@@ -149,6 +217,10 @@ impl LagTable {
             has_place: false,
             dwell: None,
             taken_over: Nanos(0),
+            passed: number.saturating_sub(1),
+            refused,
+            client: None,
+            away_until: 0,
             got: 0,
             skipped: 0,
             gaps: Gaps::after(published),
@@ -260,11 +332,14 @@ impl LagTable {
             let topic = self.topics.get(&(pair.group, subject));
             pair.sent = topic.map_or(pair.sent, |topic| pair.sent.max(topic.published));
             pair.gaps.begin_again(pair.sent);
+            pair.away_until = 0;
         }
+        self.sessions.retain(|_| false);
     }
 
     /// Forgets the topics of rows, and who gets their messages.
     pub fn forget(&mut self, is_gone: impl Fn(GroupId) -> bool) {
+        self.sessions.retain(|(group, _)| !is_gone(group));
         self.topics.retain(|(group, _), _| !is_gone(*group));
         self.pairs.retain(|_, pair| !is_gone(pair.group));
     }
@@ -283,6 +358,7 @@ impl Pair {
     /// Counts message `number`, which the subscriber gets at `at`.
     fn count(&mut self, number: u64, at: Nanos) {
         self.gaps.got(self.sent, number, at);
+        self.passed = self.passed.max(number);
         self.at = self.at.max(at);
         self.got = self.got.saturating_add(1);
         if number > self.sent {
@@ -296,6 +372,21 @@ impl Pair {
         }
         if self.got.saturating_add(self.skipped) >= MAX_REMEMBERED {
             (self.got, self.skipped) = (self.got / 2, self.skipped / 2);
+        }
+    }
+
+    /// So many messages after the newest one cannot be sent to it.
+    fn pass(&mut self, messages: u64) {
+        self.passed = self.passed.max(self.sent).saturating_add(messages);
+        self.gaps.exclude(self.passed);
+    }
+
+    /// The server has not taken so many messages of the topic so far.
+    fn pass_refused(&mut self, refused: u64) {
+        let since = refused.saturating_sub(self.refused);
+        self.refused = refused;
+        if since > 0 {
+            self.pass(since);
         }
     }
 
@@ -324,7 +415,8 @@ impl Pair {
 
 impl Topic {
     pub(super) fn unsent(&self, pair: &Pair, now: Nanos) -> Option<(u64, Nanos)> {
-        let unsent = self.published.saturating_sub(pair.sent);
+        let refused = self.refused.saturating_sub(pair.refused);
+        let unsent = self.published.saturating_sub(pair.sent).saturating_sub(refused);
         (pair.gets_all() && unsent > 0).then(|| {
             let since = self.ages.published_by(pair.sent.saturating_add(1));
             (unsent, since.unwrap_or(now))

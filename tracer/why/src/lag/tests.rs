@@ -98,9 +98,9 @@ fn the_last_subscription_of_a_connection_counts() {
     // A subscriber that gets too little to tell is not kept for ever.
     table.published(TOPIC, at(61));
     table.sent(Way { subscription: 4, ..way(1) }, TOPIC, (None, 61), at(61));
-    table.sweep(at(62), |_, _| false);
+    table.sweep(at(62), |_, _| false, |_| false);
     assert_eq!(table.pairs.len(), 2);
-    table.sweep(at(62) + IDLE_AFTER, |_, _| false);
+    table.sweep(at(62) + IDLE_AFTER, |_, _| false, |_| false);
     assert_eq!(table.pairs.len(), 1);
 }
 
@@ -115,13 +115,13 @@ fn memory_is_bounded() {
         table.sent(way(n), TOPIC, (None, 1), at(n));
     }
     assert_eq!((table.topics.len(), table.pairs.len()), (MAX_TOPICS, MAX_PAIRS));
-    table.sweep(at(70_000), |pair, _| pair.direction.serial % 2 == 0);
+    table.sweep(at(70_000), |pair, _| pair.direction.serial % 2 == 0, |_| false);
     assert!(table.topics.len() < MAX_TOPICS && table.pairs.len() < MAX_PAIRS);
 }
 
 /// The first message that is awaited, of a hundred of a topic.
 fn awaited(table: &mut LagTable, now: u64) -> Option<u64> {
-    table.sweep(at(now), |_, _| false);
+    table.sweep(at(now), |_, _| false, |_| false);
     (1..=100).find(|&number| table.is_awaited(TOPIC, number))
 }
 
@@ -170,7 +170,7 @@ fn topics_that_come_and_go_do_not_add_up() {
         }
         table.published(TOPIC, at(n));
         if n.is_multiple_of(100) {
-            table.sweep(at(n), |_, _| false);
+            table.sweep(at(n), |_, _| false, |_| false);
         }
         most = (most.0.max(table.pairs.len()), most.1.max(table.topics.len()));
     }
@@ -229,7 +229,7 @@ fn missed(groups: &[ReaderGroup], gets: impl Fn(usize, u64) -> bool) -> Vec<(u64
             }
         }
         if n == 300 {
-            table.sweep(at, |pair, _| pair.direction.serial == LEAVES);
+            table.sweep(at, |pair, _| pair.direction.serial == LEAVES, |_| false);
         }
     }
     let found = table.find_gaps(Nanos::from_millis(15_000), |_| true);

@@ -8,8 +8,10 @@ use crate::definition::Definition;
 use crate::evidence::Evidence;
 use crate::explanation::{Severity, Verdict};
 use crate::kind::VerdictKind;
-use crate::loss_counts::{AbandonedMessages, Losses, PassedOverRecords};
-use wirelap_events::Total;
+use crate::loss_counts::{
+    AbandonedMessages, Losses, MissedAway, NotKeptMessages, PassedOverRecords,
+};
+use wirelap_events::{Comm, Pid, Total};
 use wirelap_limits::rules::TOLERATED_LOSS;
 use wirelap_protocols::{DiscardedMessages, Protocol, QueueLimits, by_name};
 
@@ -32,7 +34,8 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
                 clauses.push(Clause::Filtered(losses.datagrams.by_filter));
             }
         }
-        let messages = losses.surely(losses.swallowed);
+        // What came while its reader was away is told as that.
+        let messages = losses.surely(losses.swallowed.saturating_sub(losses.away.messages));
         if messages.saturating_mul(TOLERATED_LOSS) > sent {
             // Packets that a rule or a queue keeps from leaving, no device has seen.
             let dropped: u64 = losses.segments.dropped.iter().total();
@@ -47,7 +50,8 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
         }
         clauses.extend(missed);
         // What a subscriber had not got when it left came before that.
-        let after = losses.abandoned.messages.saturating_sub(losses.left_behind.messages);
+        let told = losses.left_behind.messages.saturating_add(losses.away.messages);
+        let after = losses.abandoned.messages.saturating_sub(told);
         let abandoned = losses.surely(after);
         if abandoned.saturating_mul(TOLERATED_LOSS) > sent {
             // Whoever leaves with its protocol's farewell meant to.
@@ -84,6 +88,21 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
         }
         clauses.push(clause);
     }
+    if losses.not_kept.messages > 0 {
+        let NotKeptMessages { messages, by } = losses.not_kept;
+        severity = Severity::Problem;
+        let was_asked = by_name(evidence.setting.protocol).is_some_and(Protocol::is_log);
+        clauses.push(Clause::NotKept { messages, reader: named(evidence, by), was_asked });
+    }
+    if losses.away.messages > 0 {
+        let MissedAway { messages, expired, by } = losses.away;
+        // Its publisher meant what is late to expire. When each message came is not known exactly.
+        let is_meant = expired >= messages.saturating_sub(expired);
+        if clauses.is_empty() || !is_meant {
+            severity = if is_meant { Severity::Note } else { Severity::Problem };
+        }
+        clauses.push(Clause::MissedAway { messages, expired, reader: named(evidence, by) });
+    }
     if losses.cut_short > 0 {
         severity = Severity::Problem;
         clauses.push(Clause::CutShort(losses.cut_short));
@@ -112,7 +131,7 @@ fn passed_over(evidence: &Evidence) -> Option<Clause> {
     let PassedOverRecords { records, by } = evidence.losses.passed_over;
     let of_group = records[1] > 0;
     let records: u64 = records.iter().total();
-    let reader = by.map(|pid| (pid, evidence.setting.names.get(&pid).copied()));
+    let reader = named(evidence, by);
     (records > 0).then_some(Clause::PassedOver { records, of_group, reader })
 }
 
@@ -137,11 +156,16 @@ fn limits_of_queues(evidence: &Evidence, clauses: &[Clause]) -> Vec<Clause> {
     reasons
 }
 
+/// A process, with its name as far as that is known.
+fn named(evidence: &Evidence, pid: Option<Pid>) -> Option<(Pid, Option<Comm>)> {
+    pid.map(|pid| (pid, evidence.setting.names.get(&pid).copied()))
+}
+
 /// Messages that came when those that had got the others were gone.
 fn came_too_late(evidence: &Evidence, messages: u64) -> [Clause; 2] {
     let AbandonedMessages { left_by, departure, is_abrupt, .. } = evidence.losses.abandoned;
     let is_kept = keeps_messages(evidence);
-    let reader = left_by.map(|pid| (pid, evidence.setting.names.get(&pid).copied()));
+    let reader = named(evidence, left_by);
     [
         Clause::ReaderLeft { reader, departure, is_abrupt },
         Clause::AfterReaderLeft { messages, sent: evidence.losses.sent, is_kept },
@@ -265,6 +289,17 @@ mod tests {
         let clauses = vec![Clause::RolledBack(9), Clause::Returned(1)];
         assert_eq!(queued(both), Some(clauses));
         assert!(queued(rolled_back).unwrap().len() > 1, "one more is missing");
+    }
+
+    #[test]
+    fn what_a_log_had_no_more_is_a_problem_of_who_asked() {
+        let mut evidence = Evidence::default();
+        let not_kept = NotKeptMessages { messages: 250, by: Some(Pid(7)) };
+        evidence.losses = Losses { sent: 500, delivered: 500, not_kept, ..Losses::default() };
+        let said = find(&evidence).unwrap();
+        let clause =
+            Clause::NotKept { messages: 250, reader: Some((Pid(7), None)), was_asked: false };
+        assert_eq!((said.severity, said.evidence), (Severity::Problem, vec![clause]));
     }
 
     #[test]

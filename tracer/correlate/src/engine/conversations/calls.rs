@@ -124,6 +124,7 @@ impl Conversations {
                 self.left.push((direction, left));
             }
             self.note_closed_by(at, Direction { side: by, ..direction });
+            self.note_named_end(at, direction, Some(by));
         }
     }
 

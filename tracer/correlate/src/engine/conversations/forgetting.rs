@@ -108,6 +108,7 @@ impl Conversations {
         if let Some((key, unknown)) = self.unknown_of(direction, &accounts.rows) {
             accounts.keep_unknown(key, unknown);
         }
+        self.note_named_end(Nanos(0), direction, None);
         if let Some(gone) = self.flows.remove(direction) {
             accounts.keep(row, gone);
         }

@@ -10,6 +10,7 @@ mod outages;
 mod packets;
 mod reads;
 mod replicas;
+mod takeovers;
 mod tcp;
 mod texts;
 mod udp;
@@ -26,7 +27,7 @@ use wirelap_events::{FlowRange, Nanos, PacketId, SocketId, TopicId};
 use wirelap_figures::Dimension;
 use wirelap_flow::{
     ClosedConnections, Config, DecoderOutput, Direction, FlowTable, Outages, RecentPackets, Ros,
-    TlsCounts, Topics,
+    Takeovers, TlsCounts, Topics,
 };
 use wirelap_protocols::LeftMessages;
 
@@ -51,6 +52,8 @@ pub struct Conversations {
     closed: ClosedConnections,
     /// Servers that were gone.
     outages: Outages,
+    /// Clients whose connections were closed because others had their names.
+    takeovers: Takeovers,
     /// Directions in which servers ask for what they copy of another one's log.
     followers: VecDeque<Direction>,
     /// Directions on which bytes may be stuck, the last ones.
@@ -85,6 +88,7 @@ impl Conversations {
             left: Vec::new(),
             closed: ClosedConnections::default(),
             outages: Outages::default(),
+            takeovers: Takeovers::default(),
             followers: VecDeque::new(),
             stuck: VecDeque::new(),
             swept: Nanos(0),

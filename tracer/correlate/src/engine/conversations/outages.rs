@@ -7,7 +7,7 @@ use wirelap_limits::network::ENDED_TOGETHER;
 
 impl Conversations {
     /// The server of a conversation, and the direction in which it sends.
-    fn server_of(&self, direction: Direction) -> Option<(ServerAt, Direction)> {
+    pub(super) fn server_of(&self, direction: Direction) -> Option<(ServerAt, Direction)> {
         let side = self.flows.server(direction)?;
         let conversation = self.flows.get(direction)?;
         let scope = conversation.flow(side).key.scope;
@@ -16,7 +16,7 @@ impl Conversations {
     }
 
     /// The client at the other end of a server's conversation; the server sends in direction `serves`.
-    fn client_of(&self, serves: Direction) -> Option<ClientOf> {
+    pub(super) fn client_of(&self, serves: Direction) -> Option<ClientOf> {
         if let Some(pid) = self.receiver_of(serves) {
             return Some(ClientOf::Process(pid));
         }

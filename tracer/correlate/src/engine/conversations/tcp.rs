@@ -56,6 +56,7 @@ impl Conversations {
         let conversation = self.flows.get_mut(direction)?;
         let has_no_reads = self.config.packets_only || conversation.is_subflow;
         let since = conversation.life.note_event(at);
+        let is_answer = conversation.life.closed_by.is_some_and(|side| side != direction.side);
         if tcp.flags & (tcp_flags::FIN | tcp_flags::RST) != 0 {
             conversation.life.closed_by.get_or_insert(direction.side);
         }
@@ -110,6 +111,10 @@ impl Conversations {
         if tcp.flags & tcp_flags::ACK != 0 {
             let is_bare = packet.payload_len == 0;
             self.acknowledged(at, direction.back(), (packet.hook, is_bare), tcp);
+        }
+        // Where no sockets are seen, a connection has ended when both ends have said so.
+        if self.config.packets_only && is_answer && tcp.flags & tcp_flags::FIN != 0 {
+            self.ends(at, direction);
         }
         self.activate(direction);
         Some(direction)
@@ -206,6 +211,9 @@ impl Conversations {
             if control.unsubscribes[side as usize] {
                 conversation.flow_mut(side).control_mut().unsubscribed = Some(at);
             }
+        }
+        if control.resumes {
+            conversation.flow_mut(direction.back().side).control_mut().resumes = true;
         }
         if control.answers {
             conversation.flow_mut(direction.back().side).control_mut().note_answered();

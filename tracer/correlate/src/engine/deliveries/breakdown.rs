@@ -22,6 +22,9 @@ impl Context<'_> {
                 // Its row may be that of the domain that this one takes part in.
                 conversation.participants[side as usize] = name;
                 conversation.row = None;
+                if let Some(name) = name {
+                    self.conversations.note_name(self.coverage.now(), direction, name);
+                }
             }
             if let Some(flow) = self.conversations.flows().flow(direction)
                 && let address = flow.key.src.ip()

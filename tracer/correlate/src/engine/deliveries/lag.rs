@@ -9,8 +9,10 @@ use wirelap_figures::{ClientNames, Owner};
 use wirelap_flow::{Direction, FlowTable, LegKey};
 use wirelap_limits::deliveries::LONGEST_USUAL_WAY;
 use wirelap_limits::lag::{ANSWERED_WITHIN, UNSUBSCRIBED_AFTER};
-use wirelap_protocols::{MessageRouting, Protocol};
-use wirelap_why::{Pair, Subscriber};
+use wirelap_protocols::{KeptFor, MessageRouting, Protocol};
+use wirelap_why::{
+    AwayLoss, MissedAway, NotKeptMessages, Pair, ResumedTopic, Subscriber, TopicKey,
+};
 
 /// Between two looks.
 const LOOK_INTERVAL: Nanos = Nanos::from_millis(500);
@@ -34,6 +36,7 @@ impl Deliveries {
             (Joined::New, true) => {
                 let topic = (c.accounts.rows.root(new.message.row), new.message.subject);
                 let number = c.accounts.lag.published(topic, new.at);
+                c.accounts.lag.note_kept_for((topic, number), new.kept_for);
                 self.messages.set_number(key, number);
             }
             // Others had it long ago, and it was forgotten.
@@ -57,9 +60,24 @@ impl Deliveries {
             let pair = (new.way().id(), topic.1);
             c.accounts.lag.unsubscribed(pair, number, said + LONGEST_USUAL_WAY, new.at);
         }
+        let pair = (new.way().id(), topic.1);
+        if new.follows_after > 0 {
+            let messages = c.accounts.lag.not_kept(pair, number, new.follows_after);
+            if let Some(row) = c.accounts.rows.get_mut(topic.0).filter(|_| messages > 0) {
+                let by = new.ends.receiver.pid;
+                row.evidence.losses.not_kept.add(NotKeptMessages { messages, by });
+            }
+        }
+        let resumed = c.note_missed_away(new, (topic, number));
         let numbered = (message.facts.topic, number);
         if let Some(pair) = c.accounts.lag.sent(new.way(), topic, numbered, new.at) {
             pair.gaps.read_in(new.reader.group);
+            if pair.first == number {
+                pair.client = c.accounts.clients.of(new.direction.back().id());
+            }
+            if let Some(ResumedTopic { sent, until }) = resumed {
+                (pair.sent, pair.away_until) = (pair.sent.max(sent), until);
+            }
             if let Some(dwell) = self.messages.dwell_alone(key) {
                 pair.had_dwell(dwell);
             }
@@ -87,10 +105,13 @@ impl Deliveries {
             }
         }
         c.look_for_gaps(now);
-        let flows = c.conversations.flows();
-        c.accounts
-            .lag
-            .sweep(now, |pair, unsent_since| has_left_topic(pair, unsent_since, flows, now));
+        let conversations = &*c.conversations;
+        let flows = conversations.flows();
+        c.accounts.lag.sweep(
+            now,
+            |pair, unsent_since| has_left_topic(pair, unsent_since, flows, now),
+            |pair| may_come_back(pair, conversations),
+        );
     }
 
     /// Looks who is behind before a connection is closed, if that was not done just now.
@@ -99,6 +120,13 @@ impl Deliveries {
             self.look_for_lag(true, c);
         }
     }
+}
+
+/// True if the topic of a subscriber goes on when it comes back to its session: its connection was closed, and it had unsubscribed from
+/// nothing on it.
+fn may_come_back(pair: &Pair, conversations: &Conversations) -> bool {
+    let closed = conversations.closing_of((pair.direction, None));
+    closed.is_some_and(|closed| closed.unsubscribed.is_none())
 }
 
 /// True if a subscriber gets no more of a topic, of which messages are unsent since some time: its connection is closed, or it has
@@ -149,6 +177,27 @@ impl Context<'_> {
             members: members_of(direction, self.conversations, &self.accounts.clients),
             pid: self.conversations.receiver_of(direction),
         })
+    }
+
+    /// Counts what came before a message while its subscriber was away. Returns where the topic goes on, if the subscriber has just come
+    /// back.
+    fn note_missed_away(&mut self, new: &NewLeg, of: (TopicKey, u64)) -> Option<ResumedTopic> {
+        let back = self.conversations.flows().flow(new.direction.back())?;
+        if !back.control().resumes
+            || back.control().unsubscribed.is_some()
+            || new.kept_for == KeptFor::Nobody
+        {
+            return None;
+        }
+        let client = self.accounts.clients.of(new.direction.back().id());
+        let (pair, topic) = ((new.way().id(), of.0.1), of.0);
+        let (lost, resumed) = self.accounts.lag.missed_while_away(pair, of, client, new.at);
+        if let Some(row) = self.accounts.rows.get_mut(topic.0).filter(|_| lost.messages > 0) {
+            let AwayLoss { messages, expired } = lost;
+            let by = new.ends.receiver.pid;
+            row.evidence.losses.away.add(MissedAway { messages, expired, by });
+        }
+        resumed
     }
 
     /// Forgets who is behind on topics that another member of its group gets now.

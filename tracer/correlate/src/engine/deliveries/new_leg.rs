@@ -81,6 +81,8 @@ pub fn new_leg(
         start_up: is_start_up(at, direction, c),
         wire_payload: found.wire_payload,
         place: found.place.known(),
+        follows_after: found.follows_after,
+        kept_for: found.kept_for,
         is_by_place: matches!(found.place, FoundPlace::Only(_)),
     })
 }

@@ -4,7 +4,7 @@ use super::Context;
 use wirelap_events::{Nanos, Pid, Saturate};
 use wirelap_flow::{Direction, PendingRelease, RowNotes};
 use wirelap_protocols::PutBack;
-use wirelap_why::{PassedOverRecords, PutBackMessages};
+use wirelap_why::{NotKeptMessages, PassedOverRecords, PutBackMessages};
 
 /// Takes in what is there and cannot be read.
 pub fn note_unread(direction: Direction, c: &mut Context<'_>) {
@@ -47,7 +47,9 @@ pub fn note_row_facts(direction: Direction, c: &mut Context<'_>) {
     if notes == RowNotes::default() {
         return;
     }
-    let is_of_client = notes.passed_over != [0; 2] || notes.put_back != [0; PutBack::ALL.len()];
+    let is_of_client = notes.passed_over != [0; 2]
+        || notes.not_kept > 0
+        || notes.put_back != [0; PutBack::ALL.len()];
     let client = if is_of_client { client_of(direction, c) } else { None };
     let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row)) else {
         return;
@@ -56,6 +58,7 @@ pub fn note_row_facts(direction: Direction, c: &mut Context<'_>) {
     losses.thrown_away.grow(notes.thrown_away);
     losses.cut_short.grow(notes.uncertain.cut_short);
     losses.passed_over.add(&PassedOverRecords { records: notes.passed_over, by: client });
+    losses.not_kept.add(NotKeptMessages { messages: notes.not_kept, by: client });
     losses.put_back.add(&PutBackMessages::of(notes.put_back, client));
     losses.discarded.add(&notes.discarded);
     if let Some(name) = notes.implementation {

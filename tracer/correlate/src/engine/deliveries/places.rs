@@ -69,13 +69,32 @@ impl Deliveries {
             return;
         }
         let mut all = std::mem::take(&mut c.conversations.found_mut().given_places);
+        let mut refused = Vec::new();
         for given in all.drain(..) {
             let to_server = Direction { side: given.side, ..direction }.back();
             let flow = c.conversations.flows_mut().flow_mut(to_server);
             if let Some(awaited) = flow.and_then(|flow| flow.messages.awaited_places.as_mut()) {
-                awaited.take(&given, |leg, place| self.messages.give_place(leg, place));
+                awaited.take(&given, |leg, place| match place {
+                    Some(place) => self.messages.give_place(leg, place),
+                    None => refused.extend(self.messages.leg(leg).map(|leg| leg.message)),
+                });
             }
+            refused.drain(..).for_each(|index| self.refuse(index, c));
         }
         c.conversations.found_mut().given_places = all;
+    }
+
+    /// The server has not taken a message: nobody is sent it.
+    fn refuse(&mut self, index: usize, c: &mut Context<'_>) {
+        let Some(message) = self.messages.message(index) else { return };
+        // A producer sends it again to a log that has not taken it; a message that is repeated may have been taken before.
+        if message.facts.is_logged || self.messages.left_of(index).count() != 1 {
+            return;
+        }
+        if message.number.is_some() {
+            let row = c.accounts.rows.root(message.facts.row);
+            c.accounts.lag.refused((row, message.facts.subject));
+        }
+        self.give_up(index, c.coverage.pauses(), c.accounts);
     }
 }

@@ -133,6 +133,8 @@ impl Picture<'_> {
         let broker = broker_of(row, self.seen.conversations.sockets());
         let known = (id, broker.as_deref());
         let evidence = self.evidence_of(row, known, overhead, holes, now);
+        let not_subscribing = evidence.shared_names.iter().filter(|shared| !shared.subscribes);
+        let shared_names = not_subscribing.cloned().collect();
         let mut why = Why { detail: self.detail, ..evidence.explain() };
         let of_row = open
             .iter()
@@ -178,6 +180,7 @@ impl Picture<'_> {
             partial: partial.map(|partial| Box::new(partial.figures())),
             requests: row.requests.as_ref().map(|requests| Box::new(requests.figures.figures())),
             refusals: row.refusals.clone(),
+            shared_names,
             notes: notes_of(row, muted),
             muted,
         }

@@ -4,12 +4,12 @@ use super::Picture;
 use super::build::broker_of;
 use crate::rows::{ProcessRole, Row};
 use wirelap_events::{DroppedPacket, GroupId, Nanos, NetNs, Pid, TaskId};
-use wirelap_flow::{ClientOf, GoneServer, Holes, Overhead};
+use wirelap_flow::{ClientOf, GoneServer, Holes, Overhead, Takeover};
 use wirelap_limits::network::LEAST_STUCK;
 use wirelap_protocols::MessageRouting;
 use wirelap_why::{
-    DropPlace, Evidence, Losses, LostSegments, MissedBy, MostLeft, ServerGone, Setting,
-    StuckConnection, Throttled,
+    DropPlace, Evidence, Losses, LostSegments, MissedBy, MostLeft, NameUser, ServerGone, Setting,
+    SharedName, StuckConnection, Throttled,
 };
 
 impl Picture<'_> {
@@ -66,6 +66,7 @@ impl Picture<'_> {
         self.deliveries.count_abandoned((id, row), &mut evidence.losses, now, self.seen);
         self.add_shortfalls(id, &mut evidence);
         self.lose_servers((id, row), &mut evidence, now);
+        self.share_names(id, &mut evidence);
         evidence.stuck = self.stuck(id, now);
         let requests = row.requests.iter().flat_map(|requests| requests.evidence.tasks());
         let tasks: Vec<TaskId> = evidence.tasks().chain(requests).collect();
@@ -81,6 +82,8 @@ impl Picture<'_> {
             .chain(losses.abandoned.left_by)
             .chain(losses.passed_over.by)
             .chain(losses.put_back.all().filter_map(|(_, count)| count.by))
+            .chain(losses.not_kept.by)
+            .chain(losses.away.by)
             .chain(left)
             .chain(missed)
             .chain(tasks.iter().map(|task| task.pid));
@@ -191,6 +194,30 @@ impl Picture<'_> {
                     || gone.clients.iter().any(outlives),
                 refused: gone.refused,
                 again: gone.again.map(|(at, pid)| (at - gone.at, named(pid))),
+            });
+        }
+    }
+
+    /// Names that several clients of the row use at the same time.
+    fn share_names(&self, id: GroupId, evidence: &mut Evidence) {
+        let conversations = self.seen.conversations;
+        let since = self.seen.coverage.since();
+        let user = |client: &ClientOf| match *client {
+            ClientOf::Process(pid) => NameUser::Process(pid, conversations.sockets().comm(pid)),
+            ClientOf::Host(address) => NameUser::Host(address),
+        };
+        let is_its =
+            |one: &&Takeover| one.row.is_some_and(|row| self.accounts.rows.root(row) == id);
+        for one in conversations.takeovers().filter(is_its) {
+            let name = conversations.client_name(one.name).unwrap_or_default();
+            evidence.share_name(SharedName {
+                name: String::from_utf8_lossy(name).into_owned(),
+                clients: one.clients.iter().map(user).collect(),
+                times: one.times,
+                taken_back: one.taken_back,
+                subscribes: one.subscribes,
+                first: one.first - since.unwrap_or(one.first),
+                last: one.last - since.unwrap_or(one.last),
             });
         }
     }

@@ -7,15 +7,22 @@ use wirelap_correlate::{Clause, ClosedBy, Departure, MissedBy, MostLeft};
 use wirelap_events::{Comm, Pid};
 use wirelap_protocols::QueueLimits;
 
+/// The remedy where a log had no more what a reader came for.
+const KEEP_LONGER: &str = "keep messages for longer (`retention.ms` and `retention.bytes` in Kafka; `max_age`, `max_msgs` and `max_bytes` of a stream in JetStream), or read them sooner: more consumers, and an alarm on how far they are behind";
+
 pub const WORDS: VerdictWords = VerdictWords {
     title: "messages sent and never delivered",
     short: "never delivered",
     means: "sent, and not read by anyone",
-    evidence: "a subscriber that got earlier and later messages of the same topic; or one that got earlier ones and closed its connection (a note if it announced the close, or where the server keeps a log of which nobody reads the rest now: Kafka, JetStream); or that one subscriber got earlier and later ones and others got these, too (MQTT, NATS); or the workloads' own counts. Messages that could not be observed do not count; messages of aborted transactions, which consumers discard, are a note. In AMQP also what is known of the reason: expirations, limits of queues, returns, rollbacks",
+    evidence: "a subscriber that got earlier and later messages of the same topic; or one that got earlier ones and closed its connection (a note if it announced the close, or where the server keeps a log of which nobody reads the rest now: Kafka, JetStream); or that one subscriber got earlier and later ones and others got these, too (MQTT, NATS); or that the server of a log had no more what a consumer asked for (Kafka), or came to (JetStream); or that a client came back to its session (MQTT) and was sent later messages and not those before; or the workloads' own counts. Messages that could not be observed do not count; messages of aborted transactions, which consumers discard, are a note. In AMQP also what is known of the reason: expirations, limits of queues, returns, rollbacks",
     helps: "who subscribes? which QoS?",
     remedy: |_| "compare what is sent and what is subscribed, and see the broker's own counters and log",
     own_remedy: |own, _| own.never_delivered,
     of_verdict: |verdict, why| {
+        let is_not_kept = |clause: &Clause| matches!(clause, Clause::NotKept { .. });
+        if !verdict.evidence.is_empty() && verdict.evidence.iter().all(is_not_kept) {
+            return Some(KEEP_LONGER.to_owned());
+        }
         let is_among_others =
             |clause: &Clause| matches!(clause, Clause::Swallowed { .. } | Clause::Missed { .. });
         let own = own_remedies(why).swallowed;
@@ -76,6 +83,19 @@ pub const WORDS: VerdictWords = VerdictWords {
                     named(*reader)
                 )
             }
+            Clause::NotKept { messages, reader, was_asked: true } => format!(
+                "{} passed over by {}: the broker's log had no more what it asked for (OFFSET_OUT_OF_RANGE), as the time of records was over (retention) or they were deleted, and it went on behind them, where its settings say (auto.offset.reset)",
+                counted(*messages, "record was", "records were"),
+                named(*reader)
+            ),
+            Clause::NotKept { messages, reader, was_asked: false } => format!(
+                "{} no more in the stream when {} came to them: its limits (max_msgs, max_bytes, max_age), a purge or a deletion had removed them, by the numbers in the stream and those of its consumer",
+                counted(*messages, "message was", "messages were"),
+                named(*reader)
+            ),
+            Clause::MissedAway { messages, expired, reader } => {
+                missed_away(*messages, *expired, *reader)
+            }
             Clause::Aborted(messages) => counted(
                 *messages,
                 "message is of a transaction that was aborted: its consumer gets it and throws it away",
@@ -123,6 +143,27 @@ fn queue_limits(limits: &QueueLimits) -> String {
     format!(
         "a queue was declared with {}: the broker discards what it has no time or no room for",
         told.join(", ")
+/// The messages that came while a subscriber was away, and that it was not sent.
+fn missed_away(messages: u64, expired: u64, reader: Option<(Pid, Option<Comm>)>) -> String {
+    let rest = messages.saturating_sub(expired);
+    let of_time = match (expired, rest) {
+        (0, _) => String::new(),
+        (_, 0) => ": their time was over by then (message expiry interval)".into(),
+        (some, _) => {
+            format!(": the time of {some} at least was over by then (message expiry interval)")
+        }
+    };
+    let others = match (expired, rest) {
+        (some, rest) if some >= rest => "",
+        (0, _) => ": why is not visible; the queue for who is away may have been full",
+        _ => {
+            "; why the others were not is not visible: the queue for who is away may have been full"
+        }
+    };
+    format!(
+        "{} while {} was away, and not passed on to it when it came back, though the broker had kept its session{of_time}{others}",
+        counted(messages, "message came", "messages came"),
+        named(reader)
     )
 }
 

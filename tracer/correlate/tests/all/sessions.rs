@@ -1,0 +1,79 @@
+//! Subscribers of MQTT that come back to their sessions, for which the broker has kept some messages and not others.
+
+use crate::audience::Watch;
+use crate::brokered::BROKER;
+use crate::words::words;
+use wirelap_correlate::{Severity, VerdictKind};
+use wirelap_events::{Body, Nanos, Seq};
+use wirelap_test_support::compose::mqtt::{connect, publish_with};
+use wirelap_test_support::compose::{payload, stamp};
+use wirelap_test_support::world::{Connection, World, process};
+
+/// A process connects with an identifier; the broker goes on with its session, or not.
+fn join(world: &mut World, pid: u32, name: &str, has_session: bool) -> Connection {
+    let (client, broker) = (process(pid, name), process(10, "mosquitto"));
+    let from = format!("127.0.0.1:{}", 40_000 + pid);
+    let mut connection = world.connect_at(client, &from, broker, BROKER, Seq(pid << 20));
+    world.message(&mut connection.up, &connect(name));
+    world.message(&mut connection.down, &[0x20, 2, u8::from(has_session), 0]);
+    connection
+}
+
+/// Message `n`, with `QoS` 1 or 0.
+fn message(n: u32, qos: u8) -> Vec<u8> {
+    publish_with(0x30 | qos << 1, "t", &payload(stamp(n), 64))
+}
+
+/// A hundred and twenty messages, of which a subscriber gets the first forty. It is away for the next forty, of which the broker keeps ten
+/// for it if it has a session, and gets the last forty. Another subscriber gets all.
+fn came_back(has_session: bool, qos_while_away: u8) -> Option<(Severity, String)> {
+    let mut world = World::new();
+    let mut publisher = join(&mut world, 20, "pub", false);
+    let mut other = join(&mut world, 30, "other", false);
+    let mut first = join(&mut world, 31, "wanderer", false);
+    let mut again = None;
+    let mut watch = Watch::new(world);
+    for n in 0..120 {
+        let world = &mut watch.world;
+        let bytes = message(n, if (40..80).contains(&n) { qos_while_away } else { 1 });
+        if n == 40 {
+            world.tell(Body::Closed(first.up.from.0), &[]);
+        }
+        if n == 80 {
+            let mut back = join(world, 32, "wanderer", has_session);
+            for kept in (40..50).filter(|_| has_session && qos_while_away > 0) {
+                world.message(&mut back.down, &message(kept, qos_while_away));
+            }
+            again = Some(back);
+        }
+        world.message(&mut publisher.up, &bytes);
+        world.message(&mut other.down, &bytes);
+        if n < 40 {
+            world.message(&mut first.down, &bytes);
+        }
+        if let Some(again) = &mut again {
+            world.message(&mut again.down, &bytes);
+        }
+        watch.take(100);
+    }
+    watch.take(3_000);
+    let mut groups = watch.correlator.snapshot(Nanos(watch.world.now)).groups;
+    assert_eq!(groups.len(), 1);
+    let verdicts = groups.remove(0).why.verdicts;
+    let said = verdicts.iter().find(|one| one.kind == VerdictKind::NeverDelivered)?;
+    Some((said.severity, words(said)))
+}
+
+#[test]
+fn what_a_session_did_not_keep_is_counted() {
+    let (severity, text) = came_back(true, 1).unwrap();
+    assert_eq!(severity, Severity::Problem);
+    let whole = "30 messages came while wanderer (pid 32) was away, and not passed on to it when it came back";
+    assert!(text.contains(whole) && text.contains("not visible"), "{text}");
+}
+
+#[test]
+fn who_has_no_session_or_misses_what_nobody_keeps_has_lost_nothing() {
+    assert_eq!(came_back(false, 1), None);
+    assert_eq!(came_back(true, 0), None);
+}
