@@ -69,7 +69,8 @@ pub use lag::{
     Shortfalls, SlowSubscriber, SlowSubscribers, Subscriber, TakesAll, TopicKey,
 };
 pub use loss_counts::{
-    Departure, Losses, LostSegments, MissedAway, NotKeptMessages, PassedOverRecords, WorkloadCounts,
+    Departure, Losses, LostSegments, MissedAway, NotKeptMessages, PassedOverRecords, PutBackMessages,
+    WorkloadCounts,
 };
     Departure, Losses, LostSegments, NotKeptMessages, PassedOverRecords, PutBackMessages, WorkloadCounts,
 pub use not_got::{MissedBy, MostLeft};

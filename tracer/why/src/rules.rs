@@ -15,6 +15,7 @@ use super::kind::VerdictKind;
 use super::weigh::{Cost, Measured, ratio};
 use wirelap_events::{DropCause, MAX_LEGS, Total};
 use wirelap_limits::TimeLimits;
+use wirelap_limits::kinds::RUN_QUEUE_CONTENTION;
 use wirelap_limits::rules::{
     CROWD, LONGEST_EVENT, MIN_MESSAGES_FOR_VERDICT, MINOR_PROCESS, MOST_OF_TIME,
 };
@@ -102,8 +103,19 @@ impl KindOnLeg<'_> {
             let is_note = is_load || (definition.is_note)(case) || case.was_within(LONGEST_EVENT);
             return Some(if is_note { Severity::Note } else { Severity::Problem });
         }
-        let least = definition.note?;
-        case.cost.is_at_least(&least).then_some(Severity::Note)
+        let is_noticeable = definition.note.is_some_and(|least| case.cost.is_at_least(&least));
+        (is_noticeable || self.is_much_of_the_rest(case)).then_some(Severity::Note)
+    }
+
+    /// True for work that is much of what is left without the waits for a CPU: the longer a thread works, the more often others take its CPU
+    /// away, and their turns would hide it.
+    fn is_much_of_the_rest(&self, case: &VerdictCase<'_>) -> bool {
+        if self.definition.nature != Nature::Work || case.cannot_have_worked() {
+            return false;
+        }
+        let waits = VerdictKind::RunQueueContention;
+        let waits = self.row.measured.kind(self.leg, waits, &RUN_QUEUE_CONTENTION);
+        case.cost.without(&waits).passes(&self.limits) && (self.definition.is_grave)(case)
     }
 }
 

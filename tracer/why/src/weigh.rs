@@ -152,6 +152,23 @@ impl Cost {
         is_single && self.each() < SLOW_BEYOND_CHANCE * limits.slow.time.0 as f64
     }
 
+    /// Time that it takes of messages that another cause makes slow.
+    pub fn in_hits_of(&self, other: &Cost) -> f64 {
+        self.median * other.hit.messages + self.hit.time.min(self.each() * other.hit.messages)
+    }
+
+    /// The same cost beside what is left of the messages' time without another cause.
+    pub fn without(&self, other: &Cost) -> Cost {
+        let whole = (self.whole - other.median).max(self.median);
+        let latency = (self.hit.latency - other.in_hits_of(self)).max(self.hit.time);
+        Cost {
+            whole,
+            median_share: ratio(self.median, whole),
+            hit: Excess { latency, ..self.hit },
+            ..*self
+        }
+    }
+
     /// The part of it that one of several processes has.
     pub fn part(&self, share: f64) -> Cost {
         Cost {

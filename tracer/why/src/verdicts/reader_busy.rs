@@ -1,7 +1,7 @@
 //! The reader was at work on something else when the data came, or before it asked for it.
 //!
 //! The cause is found where its thread was awake and on a CPU. A process that had a CPU for less time than that did not work:
-//! where its threads wait for a CPU, that is a note.
+//! where its threads wait for a CPU, that is a note. So is work that is little beside the waits for a CPU, and much without them.
 
 use super::{fetch_wait, run_queue_contention};
 use crate::definition::{Bearer, Definition, InStartUp, Nature};
@@ -46,6 +46,28 @@ mod tests {
         }
         let why = evidence.explain();
         why.verdicts.iter().find(|v| v.kind == VerdictKind::Unexplained).map(|v| v.severity)
+    }
+
+    /// Returns how grave it is that each tenth message waits for a reader that works so long and waits for a CPU so long.
+    fn at_work(busy_ms: u64, waited_ms: u64) -> Option<Severity> {
+        let mut evidence = Evidence::default();
+        for n in 0..1_000 {
+            let slow = u64::from(n % 10 == 5) * 1_000;
+            let (busy_us, waited_us) = (slow * busy_ms, slow * waited_ms);
+            take(
+                &mut evidence,
+                &Made { at_ms: n * 200, busy_us, waited_us, holder: 9, ..Made::default() },
+            );
+        }
+        let why = evidence.explain();
+        why.verdicts.iter().find(|v| v.kind == VerdictKind::ReaderBusy).map(|v| v.severity)
+    }
+
+    #[test]
+    fn work_is_not_hidden_by_waits_for_a_cpu() {
+        assert_eq!(at_work(40, 20), Some(Severity::Problem));
+        assert_eq!(at_work(30, 90), Some(Severity::Note));
+        assert_eq!(at_work(1, 90), None);
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub fn is_behind(case: &VerdictCase<'_>) -> bool {
     let Some(task) = case.finding.longest.task else { return false };
     (0..MAX_LEGS).any(|leg| {
         let place = (leg, VerdictKind::RunQueueContention, task.pid);
-        case.row.gathered.finding(place).is_some_and(|contention| is_as_long(contention, case))
+        case.row.gathered.finding(place).is_some_and(|found| is_as_long(leg, found, case))
     })
 }
 
@@ -64,13 +64,23 @@ pub fn is_behind(case: &VerdictCase<'_>) -> bool {
 pub fn is_anywhere(case: &VerdictCase<'_>) -> bool {
     (0..MAX_LEGS).any(|leg| {
         let all = case.row.gathered.findings(leg, VerdictKind::RunQueueContention);
-        all.into_iter().any(|(_, contention)| is_as_long(contention, case))
+        all.into_iter().any(|(_, contention)| is_as_long(leg, contention, case))
     })
 }
 
-/// True if waits for a CPU take as long as the case, in all and at most.
-fn is_as_long(contention: &Finding, case: &VerdictCase<'_>) -> bool {
-    contention.whole() >= case.finding.whole() && contention.most.0 >= case.finding.most.0 / 2
+/// True if waits for a CPU take as long as the case: in all, at most, and of the messages in which the case matters.
+fn is_as_long(leg: usize, contention: &Finding, case: &VerdictCase<'_>) -> bool {
+    let is_long =
+        contention.whole() >= case.finding.whole() && contention.most.0 >= case.finding.most.0 / 2;
+    is_long && {
+        let waits = VerdictKind::RunQueueContention;
+        let waits = case.row.measured.kind(leg, waits, &RUN_QUEUE_CONTENTION);
+        if case.cost.is_typical(&case.limits) {
+            waits.median >= case.cost.median / 2.0
+        } else {
+            waits.in_hits_of(&case.cost) >= case.cost.hit.time / 2.0
+        }
+    }
 }
 
 #[cfg(test)]
