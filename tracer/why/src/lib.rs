@@ -69,10 +69,9 @@ pub use lag::{
     Shortfalls, SlowSubscriber, SlowSubscribers, Subscriber, TakesAll, TopicKey,
 };
 pub use loss_counts::{
-    Departure, Losses, LostSegments, MissedAway, NotKeptMessages, PassedOverRecords, PutBackMessages,
-    WorkloadCounts,
+    Departure, Losses, LostSegments, MissedAway, NotKeptMessages, PassedOverRecords,
+    PutBackMessages, WorkloadCounts,
 };
-    Departure, Losses, LostSegments, NotKeptMessages, PassedOverRecords, PutBackMessages, WorkloadCounts,
 pub use not_got::{MissedBy, MostLeft};
 pub use numbers::{Missing, Numbers};
 pub use setting::{Setting, Throttled};

@@ -143,6 +143,9 @@ fn queue_limits(limits: &QueueLimits) -> String {
     format!(
         "a queue was declared with {}: the broker discards what it has no time or no room for",
         told.join(", ")
+    )
+}
+
 /// The messages that came while a subscriber was away, and that it was not sent.
 fn missed_away(messages: u64, expired: u64, reader: Option<(Pid, Option<Comm>)>) -> String {
     let rest = messages.saturating_sub(expired);
