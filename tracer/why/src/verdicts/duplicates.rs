@@ -60,7 +60,7 @@ mod tests {
     fn what_a_broker_sends_again_is_not_what_is_sent_again_to_it() {
         let (sent, times) = (100, 30);
         let redelivered = Clause::Redelivered { times, sent };
-        assert_eq!(said(30, 30, [0; 4]), [redelivered.clone()]);
+        assert_eq!(said(30, 30, [0; 4]), std::slice::from_ref(&redelivered));
         assert_eq!(said(40, 30, [0; 4]), [redelivered, Clause::Repeated { repeats: 10, sent }]);
         assert_eq!(said(40, 0, [0; 4]), [Clause::Repeated { repeats: 40, sent }]);
         assert_eq!(said(0, 0, [30, 0, 0, 0]), []);
