@@ -109,7 +109,8 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
     }
     clauses.extend(limits_of_queues(evidence, &clauses));
     let DiscardedMessages { rolled_back, returned, .. } = losses.discarded;
-    let by_word = [(rolled_back, Clause::RolledBack(rolled_back)), (returned, Clause::Returned(returned))];
+    let by_word =
+        [(rolled_back, Clause::RolledBack(rolled_back)), (returned, Clause::Returned(returned))];
     for (_, clause) in by_word.into_iter().filter(|(messages, _)| *messages > 0) {
         severity = if clauses.is_empty() { Severity::Note } else { severity };
         clauses.push(clause);
