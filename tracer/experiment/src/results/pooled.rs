@@ -37,7 +37,7 @@ pub fn result(records: &[&TrialRecord], earlier: Option<&RunResult>) -> RunResul
 /// A repetition is judged as a result that has no other.
 fn take_judgement(repetition: &mut Repetition, judged: &ReportedTrust) {
     repetition.trust.verdict = judged.verdict;
-    repetition.trust.reasons = judged.reasons.clone();
+    repetition.trust.reasons.clone_from(&judged.reasons);
 }
 
 fn pooled(records: &[&TrialRecord], earlier: Option<&RunResult>) -> RunResult {
