@@ -31,24 +31,24 @@ pub enum HostTarget {
 const AS_ROOT: &str = "if [ \"$(id -u)\" = 0 ]; then exec \"$@\"; else exec sudo -n -- \"$@\"; fi";
 
 /// Command in a shell of the other host that gets the program first, unless this version of it is there: it asks for so many bytes,
-/// and removes them. Its first arguments are the version and the number of bytes.
+/// and removes them. A part of them is not run. Its first arguments are the version and the number of bytes.
 const PUSHED: &str = r#"v=$1; n=$2; shift 2
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n -- "$@"; fi; }
 if [ "$(wirelap --version 2>/dev/null)" = "wirelap $v" ]; then as_root wirelap "$@"; exit; fi
 f=$(mktemp -t wirelap.XXXXXX) || exit
-trap 'rm -f "$f"' EXIT HUP TERM
-echo "wirelap push $(uname -m)"
-head -c "$n" > "$f" && chmod 700 "$f" && as_root "$f" "$@" --remove-program"#;
+trap 'rm -f "$f"' EXIT HUP INT PIPE TERM
+echo "wirelap push $(uname -m)" || exit
+head -c "$n" > "$f" && [ "$(wc -c < "$f")" -eq "$n" ] && chmod 700 "$f" && as_root "$f" "$@" --remove-program"#;
 
 /// Command in a shell of the other host that has the workloads' program there while its stdin is open. It says what the program is called, and asks for
 /// it first unless this version is there. Its arguments are the version and the number of bytes.
 const HELD: &str = r#"v=$1; n=$2; f=wirelap-workload
 if [ "$($f --version 2>/dev/null)" != "$f $v" ]; then
 d=$(mktemp -d -t wirelap.XXXXXX) || exit
-trap 'rm -rf "$d"' EXIT HUP TERM
+trap 'rm -rf "$d"' EXIT HUP INT PIPE TERM
 f=$d/$f
-echo "wirelap push $(uname -m)"
-head -c "$n" > "$f" && chmod 700 "$f" || exit
+echo "wirelap push $(uname -m)" || exit
+head -c "$n" > "$f" && [ "$(wc -c < "$f")" -eq "$n" ] && chmod 700 "$f" || exit
 fi
 echo "wirelap workload $f"
 cat > /dev/null"#;
@@ -277,6 +277,33 @@ mod tests {
         drop(stdin);
         assert!(shell.wait().unwrap().success());
         assert!(!std::path::Path::new(&held).parent().unwrap().exists(), "{held}");
+    }
+
+    #[test]
+    fn where_this_host_is_gone_nothing_is_run_or_left() {
+        use std::io::Write;
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = b"#!/bin/sh\ntouch \"$TMPDIR/ran\"\n# to be continued".as_slice();
+        let program = PushedProgram { version: "1.2".into(), bytes: bytes.into() };
+        let target = HostTarget::ssh("robot").unwrap();
+        let commands =
+            [target.command(&[], Some(&program)), target.holder_command(&program).unwrap()];
+        // Nobody reads what is said, or the end of the program does not come.
+        for (command, is_heard) in commands.iter().flat_map(|one| [(one, false), (one, true)]) {
+            let mut shell = std::process::Command::new("sh");
+            shell.arg("-c").arg(command.words.last().unwrap());
+            shell.env("PATH", "/usr/bin:/bin").env("TMPDIR", folder.path());
+            let pipe = std::process::Stdio::piped;
+            let mut shell = shell.stdin(pipe()).stdout(pipe()).stderr(pipe()).spawn().unwrap();
+            if !is_heard {
+                drop(shell.stdout.take());
+            }
+            // The shell may be gone by now.
+            let _ = shell.stdin.take().unwrap().write_all(&bytes[..bytes.len() - 4]);
+            let ended = shell.wait_with_output().unwrap();
+            assert!(!ended.status.success(), "{ended:?}");
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{is_heard}");
+        }
     }
 
     #[test]
