@@ -4,7 +4,7 @@ use crate::columns::{self, Column, ColumnChoice};
 use crate::{text, words};
 use std::fmt::Write;
 use wirelap_correlate::snapshot::{Group, Snapshot};
-use wirelap_report::{ReportedPartial, words as report_words};
+use wirelap_report::{ReportedLocalRequests, ReportedPartial, words as report_words};
 
 /// Number of segments that are named for each row.
 const TOP_SEGMENTS: usize = 4;
@@ -96,6 +96,11 @@ fn table(out: &mut String, snapshot: &Snapshot, width: u16) {
                 let lead = if name.is_empty() { "    ".into() } else { format!("  {name}: ") };
                 push_wrapped(out, &lead, &line, width);
             }
+        }
+        let requests = group.requests.as_deref().and_then(ReportedLocalRequests::of);
+        for (name, line) in requests.iter().flat_map(ReportedLocalRequests::lines) {
+            let lead = if name.is_empty() { "    ".into() } else { format!("  {name}: ") };
+            push_wrapped(out, &lead, &line, width);
         }
         for note in report_words::group_notes(group) {
             push_wrapped(out, "  - ", &note, width);

@@ -6,10 +6,10 @@ use crate::why::{ReportedWhy, host};
 use crate::words;
 use crate::{
     Environment, Latency, MessageCounts, ObservedHost, Pacing, ReportedBreakdown,
-    ReportedContainer, ReportedMuted, ReportedNetworkNamespace, ReportedPartial, ReportedProcess,
-    ReportedScheduling, ReportedSlowSubscribers, ReportedTracerCost, ReportedTrust,
-    ReportedUnixClients, Ros2, RunKind, RunReport, RunResult, Scenario, SeenFrom, SegmentRow,
-    Throughput,
+    ReportedContainer, ReportedLocalRequests, ReportedMuted, ReportedNetworkNamespace,
+    ReportedPartial, ReportedProcess, ReportedScheduling, ReportedSlowSubscribers,
+    ReportedTracerCost, ReportedTrust, ReportedUnixClients, Ros2, RunKind, RunReport, RunResult,
+    Scenario, SeenFrom, SegmentRow, Throughput,
 };
 use wirelap_correlate::{
     Counts, Group, Process as TracedProcess, Rate, Scheduling as TracedScheduling, SegmentStat,
@@ -80,6 +80,7 @@ pub fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
         view: SeenFrom::of(group)
             .map(|view| if trust.packets_only { SeenFrom::Capture } else { view }),
         partial_sight: group.partial.as_deref().map(ReportedPartial::from),
+        requests: group.requests.as_deref().and_then(ReportedLocalRequests::of),
         segments: group.segments.iter().map(SegmentRow::from).collect(),
         sched_gap_ns: group.sched_gap.into(),
         overhead: (&group.overhead).into(),

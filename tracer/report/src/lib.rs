@@ -18,6 +18,7 @@
 //! | [`schema`] | the JSON Schemas, generated from the types |
 //! | [`footprint`] | memory and CPU time, idle and busy, and the size of a client program |
 //! | [`ReportedPartial`], [`ReportedRequests`] | messages that this host shows in part, and requests to another host |
+//! | [`ReportedLocalRequests`] | requests whose both ends are on this host |
 //! | [`ObservedHost`] | a host that was observed by an agent |
 //! | [`place`] | where processes run |
 //! | [`trace`] | messages on a time line, for Perfetto and Chrome |
@@ -87,7 +88,7 @@ pub use repetition::{
     Histograms, IdleUse, ProcessUse, ReportedTimeSpent, ReportedTimeSpentRow, SegmentHistogram,
     SentAtRate, UsageAt,
 };
-pub use requests::ReportedRequests;
+pub use requests::{ReportedLocalRequests, ReportedRequests};
 pub use ros2::{Ros2, Ros2Interface, Ros2Node};
 pub use run::{
     AddedTime, ClientSize, CorrectedTime, CostUnknown, EthernetBytes, GroundTruth, Hook,

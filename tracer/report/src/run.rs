@@ -17,8 +17,8 @@ pub use crate::trust::{
 use crate::why::ReportedWhy;
 use crate::{
     Connections, DistributionSummary, Environment, MachineKey, ObservedHost, ReportedBreakdown,
-    ReportedMuted, ReportedPartial, ReportedSlowSubscribers, ReportedUnknown, Ros2, Scenario,
-    SeenFrom, Topology,
+    ReportedLocalRequests, ReportedMuted, ReportedPartial, ReportedSlowSubscribers,
+    ReportedUnknown, Ros2, Scenario, SeenFrom, Topology,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -178,6 +178,9 @@ pub struct RunResult {
     /// Messages that this host shows in part; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial_sight: Option<ReportedPartial>,
+    /// Round trips of requests whose both ends are on this host; absent if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<ReportedLocalRequests>,
     /// Where the time went, in the order in which a message passes the segments.
     pub segments: Vec<SegmentRow>,
     /// The time from data being ready until its reader runs, over all legs of a message. Only messages whose reader was

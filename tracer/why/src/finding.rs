@@ -34,6 +34,8 @@ pub struct Finding {
     pub when: Timeline,
     /// By segment.
     pub segments: [u64; Segment::ALL.len()],
+    /// Time in which its thread mostly waited for nobody else: it slept for a time of its own choice, was blocked in the kernel or stopped.
+    pub waited_for_none: Nanos,
     /// The part that took longest.
     pub longest: LongestPart,
     /// For how long a thread is said to have worked, each moment once, and until when.
@@ -142,6 +144,7 @@ impl Default for Finding {
             most: Nanos(0),
             when: Timeline::default(),
             segments: [0; Segment::ALL.len()],
+            waited_for_none: Nanos(0),
             longest: LongestPart::default(),
             worked: Nanos(0),
             worked_until: Nanos(0),
@@ -229,6 +232,7 @@ impl Finding {
         self.hit_time += other.hit_time;
         self.most = self.most.max(other.most);
         self.worked += other.worked;
+        self.waited_for_none += other.waited_for_none;
         self.when.merge(&other.when);
         self.late_requests.grow(other.late_requests);
         self.lost.merge(&other.lost);

@@ -16,7 +16,7 @@ use wirelap_limits::causes::NOTICEABLE_TIME;
 use wirelap_limits::kinds::UNEXPLAINED;
 
 use wirelap_events::{
-    CgroupId, Circumstances, Delivery, Nanos, OffCpu, OffCpuReason, Pid, Saturate, Segment,
+    CgroupId, Circumstances, Delivery, Hop, Nanos, OffCpu, OffCpuReason, Pid, Saturate, Segment,
     SleepCall, Stage,
 };
 use wirelap_figures::ended_at;
@@ -76,6 +76,12 @@ impl BlameSink for Recorder<'_> {
         if definition.has_culprits {
             finding.culprits.add(holder, time);
         }
+        let is_behind = holder.is_some() && definition.nature == Nature::Stall;
+        if kind == VerdictKind::BrokerStalled
+            && (is_behind || waited_for_none(self.delivery, leg, time))
+        {
+            finding.waited_for_none += time;
+        }
         if time > finding.longest.time {
             // Of a reader that did not ask, little is known of how it rested.
             let is_asking = segment == Segment::BrokerDwell && !sends;
@@ -87,7 +93,6 @@ impl BlameSink for Recorder<'_> {
                 }
             };
             let behind = if holder_slept { TIMED } else { BLOCKED };
-            let is_behind = holder.is_some() && definition.nature == Nature::Stall;
             let is_last = leg.saturating_add(1) >= self.delivery.legs.len();
             finding.longest = LongestPart {
                 time,
@@ -177,6 +182,23 @@ fn rest_of(delivery: &Delivery, leg: usize, segment: Segment) -> Option<(OffCpuR
     longest.map(|(_, rest)| rest)
 }
 
+/// True if the threads of a forwarder rested for most of `time` for a time of their own choice, blocked or stopped, while it had the message.
+fn waited_for_none(delivery: &Delivery, leg: usize, time: Nanos) -> bool {
+    let Some(on) = delivery.legs.get(leg) else { return false };
+    let is_own = |hop: &&Hop| {
+        (hop.reason, hop.sleep_call()) == TIMED
+            || matches!(hop.reason, OffCpuReason::Blocked | OffCpuReason::Stopped)
+    };
+    let before = leg.checked_sub(1).and_then(|before| delivery.legs.get(before));
+    let had = before.and_then(|before| before.times.get(Stage::Read)).unwrap_or_default();
+    let rested = |hop: &Hop| hop.woken - hop.left.unwrap_or(hop.woken).max(had).min(hop.woken);
+    let hops = on.before.iter().filter(is_own).map(rested).max().unwrap_or_default();
+    let rests = delivery.off_cpu_of(leg);
+    let threads = [rests.dwell, rests.sender].into_iter().flatten();
+    let longest = threads.map(|rest| rest.deaf.max(rest.timed)).max().unwrap_or_default();
+    hops.max(longest) > Nanos(time.0 / 2)
+}
+
 /// Rest of the reader before it asked or acknowledged, if it slept for a time of its own.
 fn asked_later(delivery: &Delivery, leg: usize) -> Option<(OffCpuReason, SleepCall)> {
     let rested = delivery.off_cpu_of(leg).requester?;
@@ -254,7 +276,7 @@ impl Evidence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::{Hop, TaskId, Tid};
+    use wirelap_events::{TaskId, Tid};
     use wirelap_test_support::delivered;
 
     /// A broker had a message at 100 ns. A thread of it slept until a timer ended that, and woke one that had waited for work for long.

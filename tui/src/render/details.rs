@@ -22,7 +22,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use wirelap_correlate::snapshot::{Group, Process, Scheduling, SegmentStat, Summary, UnixClients};
 use wirelap_events::Nanos;
-use wirelap_report::{ReportedPartial, SeenFrom, words};
+use wirelap_report::{ReportedLocalRequests, ReportedPartial, SeenFrom, words};
 
 /// Width of the segment table with its margin, in columns.
 const SEGMENTS_WIDTH: u16 = 44;
@@ -117,6 +117,10 @@ fn facts(app: &App, group: &Group, width: u16, theme: Theme) -> Vec<Line<'static
     }
     for (name, line) in group.partial.iter().flat_map(|seen| ReportedPartial::from(&**seen).lines())
     {
+        add(name, &line);
+    }
+    let requests = group.requests.as_deref().and_then(ReportedLocalRequests::of);
+    for (name, line) in requests.iter().flat_map(ReportedLocalRequests::lines) {
         add(name, &line);
     }
     add("sched gap", &summary(&group.sched_gap));

@@ -8,7 +8,7 @@ use super::topic_readers::TopicReaders;
 use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
 use wirelap_events::{Nanos, NetNs, Pid, Saturate};
-use wirelap_figures::{Partial, Pauses, RowStats, UncertainCounts};
+use wirelap_figures::{LocalRequests, Partial, Pauses, RowStats, UncertainCounts};
 use wirelap_flow::{Holes, Overhead};
 use wirelap_why::{Evidence, Numbers};
 
@@ -93,6 +93,15 @@ pub struct PartialMessages {
     pub evidence: Evidence,
 }
 
+/// Requests whose both ends are on this host.
+#[derive(Debug, Default)]
+pub struct RowRequests {
+    /// The figures of these requests.
+    pub figures: LocalRequests,
+    /// Why they take so long.
+    pub evidence: Evidence,
+}
+
 /// One row.
 #[derive(Debug)]
 pub struct Row {
@@ -121,8 +130,7 @@ pub struct Row {
     /// Why its messages take so long.
     pub evidence: Evidence,
     pub partial: PartialMessages,
-    /// Why requests of its clients take so long, of those with both ends on this host.
-    pub requests: Option<Box<Evidence>>,
+    pub requests: Option<Box<RowRequests>>,
     /// Until when a message that is read may have been sent before observation began: of a row whose connections were open before.
     pub joined_until: Nanos,
     /// Pauses of its own, of one that is or was muted.
@@ -209,6 +217,11 @@ impl Row {
         self.evidence.adopt(figures.evidence);
     }
 
+    /// Returns the sums of requests whose both ends are on this host, which are made if there are none.
+    pub fn requests_mut(&mut self) -> &mut RowRequests {
+        self.requests.get_or_insert_default()
+    }
+
     /// Adds what another one has, which has turned out to be the same.
     pub(super) fn absorb(&mut self, other: Row) {
         self.joined_until = self.joined_until.max(other.joined_until);
@@ -231,8 +244,10 @@ impl Row {
         }
         self.evidence.merge(&other.evidence);
         self.partial.evidence.merge(&other.partial.evidence);
-        if let Some(requests) = &other.requests {
-            self.requests.get_or_insert_default().merge(requests);
+        if let Some(requests) = other.requests {
+            let mine = self.requests.get_or_insert_default();
+            mine.figures.merge(requests.figures);
+            mine.evidence.merge(&requests.evidence);
         }
         match (&mut self.partial.figures, other.partial.figures) {
             (Some(mine), Some(theirs)) => mine.merge(*theirs),

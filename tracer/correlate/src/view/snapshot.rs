@@ -7,8 +7,8 @@ pub use wirelap_containers::{Container, ContainerKind, NetworkNamespace, Place, 
 use wirelap_events::{EventLosses, GroupId, HostState, Nanos, Pid, Probe, Total, TraceDetail};
 pub use wirelap_figures::{Breakdown, BreakdownRow, Dimension, MutedExtent, RowFigure};
 pub use wirelap_figures::{
-    HISTORY_SECONDS, HistoryPoint, PartialFigures, PartialView, Rate, RateSums, SegmentStat,
-    Summary, UncertainCounts,
+    HISTORY_SECONDS, HistoryPoint, LocalRequestFigures, PartialFigures, PartialView, Rate,
+    RateSums, SegmentStat, Summary, UncertainCounts,
 };
 pub use wirelap_flow::Scheduling;
 pub use wirelap_flow::{
@@ -100,6 +100,8 @@ pub struct Group {
     pub uncertain: UncertainCounts,
     /// Messages that this host shows in part: whoever sent or read them is elsewhere. `None` if there are none.
     pub partial: Option<Box<PartialFigures>>,
+    /// Requests whose both ends are on this host. `None` if there are none.
+    pub requests: Option<Box<LocalRequestFigures>>,
     /// Refusals of its servers.
     pub refusals: Refusals,
     /// Notes for the user about this row.

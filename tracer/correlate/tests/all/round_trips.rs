@@ -1,12 +1,14 @@
-//! Requests to another host, and the replies that come back: how long, and how much of it on this host.
+//! Requests and the replies that come back: to another host, and with both ends here.
 
 use crate::one_side::host;
 use crate::played::{Played, assert_all};
-use wirelap_correlate::{Clause, Config, RequestFigures, VerdictKind};
-use wirelap_events::{Body, Nanos, SocketId, Wake};
+use wirelap_correlate::{
+    Clause, Config, LocalRequestFigures, RequestFigures, SegmentStat, VerdictKind,
+};
+use wirelap_events::{Body, Nanos, Segment, SleepCall, SocketId, Wake};
 use wirelap_test_support::compose::kafka::{batch, produce, record};
 use wirelap_test_support::compose::mqtt::publish_with;
-use wirelap_test_support::compose::nats;
+use wirelap_test_support::compose::{nats, zmtp};
 use wirelap_test_support::compose::{payload, stamp};
 use wirelap_test_support::world::{Connection, STEP, World, process};
 
@@ -27,6 +29,10 @@ fn client(world: &mut World) -> Connection {
 fn seen_by(world: &World, own: SocketId) -> RequestFigures {
     let played = Played::new(Config::default(), &host(&world.events, |id| id == own));
     played.group().partial.as_deref().unwrap().requests
+}
+
+fn seen_here(played: &Played) -> LocalRequestFigures {
+    played.group().requests.as_deref().cloned().unwrap()
 }
 
 /// Publishes with this `QoS`, and answers after `after` steps.
@@ -61,6 +67,14 @@ fn a_publisher_alone_shows_how_long_acknowledgements_take() {
         assert!((share - 5.0 / 113.0).abs() < 1e-9, "{share}");
         let whole = Played::of(&world);
         assert_eq!(whole.group().partial, None, "both ends are seen");
+        let requests = seen_here(&whole);
+        assert_all(requests.round_trip, all);
+        assert_eq!((requests.round_trip.count, requests.unanswered), (20, 0), "QoS {qos}");
+        assert_eq!(whole.group().messages.sent, 20, "acknowledgements are no messages");
+        let answer = |one: &&SegmentStat| (one.leg, one.segment) == (2, Segment::BrokerDwell);
+        let answer = requests.segments.iter().find(answer).unwrap();
+        assert!(answer.p50.0.abs_diff(101 * STEP) < STEP, "{}", answer.p50);
+        assert!((answer.share - 101.0 / 113.0).abs() < 1e-9, "{}", answer.share);
     }
 }
 
@@ -204,4 +218,60 @@ fn why_requests_take_long_is_told_where_both_ends_are_here() {
         panic!("{:?}", found.evidence);
     };
     assert!(*requests >= 50 && *median > Nanos::from_millis(15), "{requests} {median}");
+}
+
+/// A REQ socket asks, whichever end listens.
+#[test]
+fn a_request_of_zmq_is_answered_by_the_next_message_of_the_other_end() {
+    for asks_from_below in [true, false] {
+        let (mut world, types) = (World::new(), ["REQ", "REP"]);
+        let [client, server] = [process(20, "client"), process(10, "server")];
+        let mut connection = world.connect(client, "10.0.0.1:40000", server, "10.0.0.2:5555");
+        let (asks, answers) = if asks_from_below {
+            (&mut connection.up, &mut connection.down)
+        } else {
+            (&mut connection.down, &mut connection.up)
+        };
+        world.message(asks, &zmtp::introduction(types[0]));
+        world.message(answers, &zmtp::introduction(types[1]));
+        let whole = |body: &[u8]| [zmtp::part(true, b""), zmtp::part(false, body)].concat();
+        for n in 0..MESSAGES {
+            world.message(asks, &whole(format!("request {n}").as_bytes()));
+            world.now += 50 * STEP;
+            world.message(answers, &whole(format!("reply {n}").as_bytes()));
+        }
+        let played = Played::of(&world);
+        let requests = seen_here(&played);
+        assert_eq!((requests.round_trip.count, requests.unanswered), (20, 0));
+        assert_all(requests.round_trip, Nanos(63 * STEP));
+        assert_eq!(played.group().messages.sent, 40, "requests and replies are messages");
+    }
+}
+
+/// The verdict on requests whose server's thread sleeps in this call until an interrupt ends that.
+fn stalled(sleep: SleepCall) -> Option<VerdictKind> {
+    let mut world = World::new();
+    let mut publisher = client(&mut world);
+    for n in 0..100 {
+        world.now += 20_000_000;
+        world.message(&mut publisher.up, &publish_with(0x32, "t", &payload(stamp(n), 64)));
+        let task = publisher.down.from.1.task;
+        let left = Some(Nanos(world.now));
+        world.now += 15_000_000;
+        let woken = Nanos(world.now);
+        let wake = Wake { task, left, woken, sleep, from_irq: true, ..Wake::default() };
+        world.tell(Body::Wake(wake), &[]);
+        world.message(&mut publisher.down, PUBACK);
+    }
+    let played = Played::of(&world);
+    let found = played.group().why.verdicts.iter().find(|one| one.leg == Some(2));
+    assert_eq!(seen_here(&played).round_trip.count, 100);
+    found.map(|one| one.kind)
+}
+
+/// A server that waits for data of others may ask them first.
+#[test]
+fn a_server_that_sleeps_for_a_time_of_its_own_is_told() {
+    assert_eq!(stalled(SleepCall::Timer), Some(VerdictKind::BrokerStalled));
+    assert_eq!(stalled(SleepCall::Poll), None);
 }

@@ -70,6 +70,7 @@ fn pooled(records: &[&TrialRecord], earlier: Option<&RunResult>) -> RunResult {
         view: view(messages, &all),
         muted: None,
         partial_sight: None,
+        requests: None,
         segments: segment_rows(&all),
         sched_gap_ns: sched_gap(&all),
         overhead: overhead(&all),

@@ -1,10 +1,84 @@
-//! Round trips of requests from this host to another one.
+//! Round trips of requests: from this host to another one, and with both ends on this host.
 
 use super::distribution::Distribution;
-use super::figures::Summary;
-use wirelap_events::{Nanos, Saturate};
+use super::figures::{SegmentStat, Summary};
+use super::row::RowStats;
+use wirelap_events::{Delivery, Nanos, Saturate};
 
-/// Sums of the requests of a row.
+/// Sums of the requests of a row whose both ends are on this host.
+#[derive(Debug)]
+pub struct LocalRequests {
+    round_trip: Distribution,
+    /// Those that are followed from end to end, each as a message of two legs.
+    followed: RowStats,
+    unanswered: u64,
+}
+
+/// Requests whose both ends are on this host.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LocalRequestFigures {
+    /// From the send of a request to the read of its reply.
+    pub round_trip: Summary,
+    /// Requests that were followed from end to end: a part of them.
+    pub followed: u64,
+    /// Of these, where the time went: leg 1 is the request, leg 2 the reply, and its dwell the time at who answers.
+    pub segments: Vec<SegmentStat>,
+    /// Requests to which no reply was seen.
+    pub unanswered: u64,
+}
+
+impl Default for LocalRequests {
+    fn default() -> LocalRequests {
+        LocalRequests {
+            round_trip: Distribution::new(3),
+            followed: RowStats::default(),
+            unanswered: 0,
+        }
+    }
+}
+
+impl LocalRequests {
+    /// Adds what another row has, which has turned out to be the same.
+    pub fn merge(&mut self, other: LocalRequests) {
+        self.round_trip.merge(&other.round_trip);
+        self.followed.merge(other.followed);
+        self.unanswered.grow(other.unanswered);
+    }
+
+    /// A reply was read so long after its request was sent.
+    pub fn answered(&mut self, time: Nanos) {
+        self.round_trip.add(time.0);
+    }
+
+    /// A request was followed with its reply.
+    pub fn followed(&mut self, exchange: &Delivery, time: Nanos) {
+        self.followed.matched(exchange, time);
+    }
+
+    /// So many requests were given up whose reply was not seen.
+    pub fn unanswered(&mut self, requests: u64) {
+        self.unanswered.grow(requests);
+    }
+
+    /// The figures, as a snapshot has them.
+    pub fn figures(&self) -> LocalRequestFigures {
+        LocalRequestFigures {
+            round_trip: self.round_trip.summary(),
+            followed: self.followed.one_way.count(),
+            segments: self.followed.segments(),
+            unanswered: self.unanswered,
+        }
+    }
+}
+
+impl LocalRequestFigures {
+    /// True if there were no requests.
+    pub fn is_empty(&self) -> bool {
+        self.round_trip.count == 0 && self.unanswered == 0
+    }
+}
+
+/// Sums of the requests of a row to another host.
 #[derive(Debug)]
 pub struct Requests {
     round_trip: Distribution,

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The marks of a request are gone before a slow reply comes, so its times are kept here; the reply's are looked up when it was
-//! read. Where both ends are on this host, the request's leg is kept, of a few requests: those alone are followed.
+//! read. Where both ends are on this host, the request's leg is kept, too, of a few requests: those alone are followed.
 
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -72,7 +72,9 @@ impl RoundTrip {
 pub struct SentRequest {
     /// The times at which it left.
     pub departure: Departure,
-    /// Its leg, if both ends are on this host.
+    /// True if both ends are on this host.
+    pub is_here: bool,
+    /// Its leg, if it is followed from end to end.
     pub leg: Option<Box<Leg>>,
 }
 
@@ -91,6 +93,8 @@ pub enum RequestLookUp {
 struct OpenRequest {
     found_at: Nanos,
     extent: ByteRange,
+    /// True if its leg is kept where both ends are on this host.
+    is_sample: bool,
     sent: Option<SentRequest>,
 }
 
@@ -128,24 +132,20 @@ impl RoundTrips {
             return;
         }
         self.leaving.push_back((extent.start, number));
-        let request = OpenRequest { found_at: now, extent, sent: None };
+        let is_sample = self.sampled == Nanos(0) || now >= self.sampled + SAMPLE_INTERVAL;
+        self.sampled = if is_sample { now } else { self.sampled };
+        let request = OpenRequest { found_at: now, extent, is_sample, sent: None };
         let before = self.open.insert(number, request);
         self.unanswered.grow(u64::from(before.is_some_and(|before| self.counts(before.extent))));
     }
 
-    /// True if a request that is found now is one of those that are followed from end to end.
-    pub fn takes_sample(&mut self, now: Nanos) -> bool {
-        let is_due = self.sampled == Nanos(0) || now >= self.sampled + SAMPLE_INTERVAL;
-        self.sampled = if is_due { now } else { self.sampled };
-        is_due
-    }
-
-    /// Looks up the requests that have left, before their marks are forgotten. What was not seen to leave is forgotten, too.
-    pub fn look_up(&mut self, look_up: impl Fn(ByteRange) -> RequestLookUp) {
+    /// Looks up the requests that have left, before their marks are forgotten, and whether each is one of the few that are followed from
+    /// end to end. What was not seen to leave is forgotten, too.
+    pub fn look_up(&mut self, look_up: impl Fn(ByteRange, bool) -> RequestLookUp) {
         while let Some(&(start, number)) = self.leaving.front() {
             let request = self.open.get_mut(&number).filter(|one| one.extent.start == start);
             if let Some(request) = request {
-                match look_up(request.extent) {
+                match look_up(request.extent, request.is_sample) {
                     RequestLookUp::NotYet => return,
                     RequestLookUp::Sent(sent) => request.sent = Some(sent),
                     RequestLookUp::Unseen => drop(self.open.remove(&number)),
@@ -241,6 +241,7 @@ impl RoundTrips {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
 
     fn bytes(start: u64) -> ByteRange {
         ByteRange::new(Offset(start), 10)
@@ -251,9 +252,9 @@ mod tests {
     }
 
     /// The look-up of requests of which the bytes before `come` have left.
-    fn left(come: u64) -> impl Fn(ByteRange) -> RequestLookUp {
-        move |extent| {
-            let sent = SentRequest { departure: departure(extent), leg: None };
+    fn left(come: u64) -> impl Fn(ByteRange, bool) -> RequestLookUp {
+        move |extent, _| {
+            let sent = SentRequest { departure: departure(extent), is_here: false, leg: None };
             if extent.end.0 > come { RequestLookUp::NotYet } else { RequestLookUp::Sent(sent) }
         }
     }
@@ -302,7 +303,7 @@ mod tests {
         trips.mark_warm_up(Offset(10));
         trips.asked(2, bytes(10), Nanos(0));
         trips.look_up(left(10));
-        trips.look_up(|_| RequestLookUp::Unseen);
+        trips.look_up(|_, _| RequestLookUp::Unseen);
         assert_eq!((taken(&mut trips, 1), taken(&mut trips, 2)), (None, None));
         assert_eq!(trips.take_unanswered(), 0);
     }
@@ -310,8 +311,15 @@ mod tests {
     #[test]
     fn a_part_of_them_is_followed_from_end_to_end() {
         let mut trips = RoundTrips::default();
-        let taken = (1..=1_000).filter(|&ms| trips.takes_sample(Nanos::from_millis(ms))).count();
-        assert_eq!(taken, 100);
+        let samples = Cell::new(0);
+        for ms in 1..=1_000 {
+            trips.asked(ms, bytes(ms * 10), Nanos::from_millis(ms));
+            trips.look_up(|_, is_sample| {
+                samples.set(samples.get() + u32::from(is_sample));
+                RequestLookUp::Unseen
+            });
+        }
+        assert_eq!(samples.get(), 100);
     }
 
     #[test]

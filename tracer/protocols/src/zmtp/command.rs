@@ -59,8 +59,10 @@ pub(super) enum SocketType {
     Publisher,
     /// SUB and XSUB.
     Subscriber,
-    /// REQ and REP.
+    /// REQ: one request, then its reply.
     Requester,
+    /// REP: one reply to each request, in their order.
+    Replier,
     /// DEALER and ROUTER.
     Router,
     /// PUSH, PULL, PAIR and later types.
@@ -73,7 +75,8 @@ impl SocketType {
         Some(match number {
             1 | 9 => SocketType::Publisher,
             2 | 10 => SocketType::Subscriber,
-            3 | 4 => SocketType::Requester,
+            3 => SocketType::Requester,
+            4 => SocketType::Replier,
             5 | 6 => SocketType::Router,
             0 | 7 | 8 => SocketType::Other,
             _ => return None,
@@ -84,7 +87,8 @@ impl SocketType {
         match name {
             b"PUB" | b"XPUB" | b"RADIO" => SocketType::Publisher,
             b"SUB" | b"XSUB" => SocketType::Subscriber,
-            b"REQ" | b"REP" => SocketType::Requester,
+            b"REQ" => SocketType::Requester,
+            b"REP" => SocketType::Replier,
             b"DEALER" | b"ROUTER" => SocketType::Router,
             _ => SocketType::Other,
         }

@@ -1,6 +1,7 @@
 //! The decoder of one ZMTP connection.
 
 use super::command::{self, SocketType};
+use super::exchanges::Exchanges;
 use super::frame::{self, ZmtpFrameHeader};
 use super::greeting::{self, Greeting};
 use super::message::{MessagePart, MessagePattern, MultipartAssembly};
@@ -16,6 +17,7 @@ pub(super) struct ZmtpConnection {
     /// The type of each side's socket.
     sockets: [Option<SocketType>; 2],
     messages: [MultipartAssembly; 2],
+    exchanges: Exchanges,
 }
 
 impl ZmtpConnection {
@@ -67,8 +69,11 @@ impl ZmtpConnection {
         {
             return out.frame(&frame_without_data(part.range, name, FrameClass::Subscribe));
         }
-        let range = part.range;
+        let (range, is_addressed) = (part.range, assembly.is_addressed());
         let (payload_bytes, data) = assembly.part(MessagePattern::of(sender, receiver), part);
+        if let Some(message) = &data {
+            self.exchanges.message((side, self.sockets), is_addressed, message.extent, out);
+        }
         out.frame(&Frame { range, name, class: FrameClass::Data, payload_bytes, data });
     }
 }
@@ -133,5 +138,6 @@ impl Connection for ZmtpConnection {
 
     fn gap(&mut self, side: Side) {
         self.messages[side as usize].gap();
+        self.exchanges.gap();
     }
 }

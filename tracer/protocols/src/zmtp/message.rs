@@ -46,9 +46,11 @@ pub(super) enum MessagePattern {
 impl MessagePattern {
     /// The pattern of the sending and the receiving socket's types, as far as they are known.
     pub fn of(sender: Option<SocketType>, receiver: Option<SocketType>) -> MessagePattern {
-        use SocketType::{Other, Publisher, Requester, Router, Subscriber};
+        use SocketType::{Other, Publisher, Replier, Requester, Router, Subscriber};
         match (sender, receiver) {
-            (Some(Requester), _) | (_, Some(Requester)) => MessagePattern::Envelope,
+            (Some(Requester | Replier), _) | (_, Some(Requester | Replier)) => {
+                MessagePattern::Envelope
+            }
             (Some(Router), _) | (None, Some(Router)) => MessagePattern::MayBeEnvelope,
             (Some(Publisher), _) | (None, Some(Subscriber)) => MessagePattern::Topic,
             (Some(Subscriber | Other), _) | (None, Some(Publisher | Other)) => {
@@ -102,6 +104,8 @@ pub(super) struct MultipartAssembly {
     topic: Vec<u8>,
     /// True if the envelope has ended.
     delimited: bool,
+    /// True if the envelope names who is to get the message, or its reply.
+    is_addressed: bool,
     payload_len: u64,
     /// The first bytes of the payload, without the last part.
     payload: Vec<u8>,
@@ -130,6 +134,11 @@ impl MultipartAssembly {
     /// True if the next part is a message's first.
     pub fn is_between(&self) -> bool {
         self.state == MultipartState::Between
+    }
+
+    /// True if the envelope of the message names who is to get it, or its reply: somebody passes it on.
+    pub fn is_addressed(&self) -> bool {
+        self.is_addressed
     }
 
     /// True if it has sent a message and the socket types are not known.
@@ -176,7 +185,7 @@ impl MultipartAssembly {
 
     fn begin(&mut self, at: Offset) {
         self.state = MultipartState::Open(at);
-        self.delimited = false;
+        (self.delimited, self.is_addressed) = (false, false);
         self.topic.clear();
         self.forget_payload();
     }
@@ -207,7 +216,8 @@ impl MultipartAssembly {
             PartRole::Topic if part.is_whole() && part.body.len() <= LONGEST_TOPIC => {
                 self.topic.extend_from_slice(part.body);
             }
-            PartRole::Topic | PartRole::Envelope => {}
+            PartRole::Envelope => self.is_addressed = true,
+            PartRole::Topic => {}
             PartRole::Delimiter => {
                 self.delimited = true;
                 self.topic.clear();

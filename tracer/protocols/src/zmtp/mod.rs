@@ -6,12 +6,14 @@
 //! | `frame` | the frames that follow: flags and length |
 //! | `command` | commands, and the socket types in `READY` |
 //! | `message` | messages of several parts: topic, envelope, payload |
+//! | `exchanges` | requests of REQ sockets, and to REP sockets, and their replies |
 //! | `connection` | the decoder of one connection |
 //!
 //! With the mechanisms CURVE and GSSAPI, messages are encrypted, and their frames are opaque.
 
 mod command;
 mod connection;
+mod exchanges;
 mod frame;
 mod greeting;
 mod message;

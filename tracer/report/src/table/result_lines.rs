@@ -3,7 +3,9 @@
 use super::connections;
 use super::trust_line::trust_line;
 use crate::grid::hang;
-use crate::{Pacing, ReportedPartial, ReportedReliability, RunResult, SegmentRow};
+use crate::{
+    Pacing, ReportedLocalRequests, ReportedPartial, ReportedReliability, RunResult, SegmentRow,
+};
 use crate::{bytes_table, explain, footprint, human, place};
 
 /// The lines below a result: its trust, its time and bytes by part, the verdicts, and notes.
@@ -21,7 +23,9 @@ pub fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> Stri
         out.push_str(&hang("  time: ", &line));
     }
     let here = result.partial_sight.as_ref().and_then(|seen| segments_line(&seen.segments));
-    for (name, line) in result.partial_sight.iter().flat_map(ReportedPartial::lines) {
+    let in_part = result.partial_sight.iter().flat_map(ReportedPartial::lines);
+    let requests = result.requests.iter().flat_map(ReportedLocalRequests::lines);
+    for (name, line) in in_part.chain(requests) {
         out.push_str(&hang(
             &if name.is_empty() { "    ".into() } else { format!("  {name}: ") },
             &line,
@@ -29,6 +33,9 @@ pub fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> Stri
     }
     if let Some(line) = here {
         out.push_str(&hang("  time here: ", &line));
+    }
+    if let Some(line) = result.requests.as_ref().and_then(|seen| segments_line(&seen.segments)) {
+        out.push_str(&hang("  time of requests: ", &line));
     }
     if let Some(line) = human::without_tracing(&result.latency) {
         out.push_str(&hang("  without tracing: ", &line));

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! who answers is elsewhere   how long the round trips took, and how much of that here
-//! both ends are here         a few requests, each with its reply a delivery of two legs: why it took so long
+//! both ends are here         how long the round trips took; a few of them, each as a delivery of two legs, tell where and why
 //! ```
 
 use super::circumstances::fill_in_alone;
@@ -11,10 +11,11 @@ use crate::join::leg;
 use crate::rows::nothing;
 use wirelap_events::{ByteRange, FlowRange, Leg, Nanos, Offset, Stage};
 use wirelap_flow::{
-    Conversation, Departure, Direction, Flow, FoundExchange, Marks, Path, RequestLookUp, RoundTrip,
-    SentRequest, UnreadReply,
+    Conversation, Departure, Direction, Flow, FlowTable, FoundExchange, Marks, Path, RequestLookUp,
+    RoundTrip, SentRequest, UnreadReply,
 };
 use wirelap_limits::deliveries::{LONGEST_START_UP, LONGEST_USUAL_WAY, LONGEST_WAIT_FOR_REPLY};
+use wirelap_protocols::MessageRouting;
 
 impl Deliveries {
     /// Takes in the requests and replies that a decoder has just found.
@@ -40,61 +41,79 @@ impl Deliveries {
         }
         let Some(conversation) = flows.get_mut(direction) else { return };
         let is_closed = conversation.life.is_closed;
-        let [asks_unseen, is_asked_unseen] =
-            [direction, direction.back()].map(|way| ends_unseen(conversation.flow(way.side)));
+        let asks = conversation.flow(direction.side);
+        let (is_asked_here, is_asked_elsewhere) = (is_here(asks), ends_unseen(asks));
         look_up(conversation, direction);
+        while let Some((reply, read)) = self.next_read_reply(direction, all, c) {
+            add_round_trip(reply, (direction, read), c);
+        }
         let now = c.coverage.now();
-        let held = now - self.hold();
-        let (mut done, mut followed) = (Vec::new(), Vec::new());
-        let flow = conversation.flow_mut(direction.side);
-        while let Some((extent, found_at)) =
-            flow.first_reply().map(|reply| (reply.extent, reply.found_at))
-        {
-            let read = flow.marks.read_at(extent);
-            match read {
-                Some(read) if all || read <= held => {}
-                None if all || found_at + self.config.patience <= now => {}
-                _ => break,
-            }
-            let reply = flow.round_trips.as_mut().and_then(|trips| trips.take_reply());
-            let Some((reply, read)) = reply.zip(read) else { continue };
-            if let Some(request) = reply.request.leg {
-                followed.push((request, extent));
-            } else {
-                done.extend(round_trip(flow, &reply, read));
-            }
+        let Some(flow) = c.conversations.flows_mut().flow_mut(direction) else { return };
+        let Some(trips) = &mut flow.round_trips else { return };
+        if all || trips.is_due(now) {
+            // What is still under way at the end may be answered yet.
+            let patience =
+                if all || is_closed { LONGEST_USUAL_WAY } else { LONGEST_WAIT_FOR_REPLY };
+            trips.give_up(now - patience);
         }
-        let mut unanswered = 0;
-        if let Some(trips) = &mut flow.round_trips {
-            if all || trips.is_due(now) {
-                // What is still under way at the end may be answered yet.
-                let patience =
-                    if all || is_closed { LONGEST_USUAL_WAY } else { LONGEST_WAIT_FOR_REPLY };
-                trips.give_up(now - patience);
-            }
-            unanswered = trips.take_unanswered();
-        }
-        // Where the other end came into view since, the messages themselves are followed.
-        if !asks_unseen {
-            unanswered = 0;
-        }
-        if !is_asked_unseen {
-            done.clear();
-        }
-        for (request, extent) in followed {
-            add_followed(*request, (direction, extent), c);
-        }
-        if done.is_empty() && unanswered == 0 {
+        let unanswered = trips.take_unanswered();
+        if unanswered == 0 {
             return;
         }
         let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row)) else {
             return;
         };
-        let requests = &mut row.partial_mut().requests;
-        for trip in &done {
-            requests.answered(trip.time(), trip.away());
+        if is_asked_elsewhere {
+            row.partial_mut().requests.unanswered(unanswered);
+        } else if is_asked_here {
+            row.requests_mut().figures.unanswered(unanswered);
         }
-        requests.unanswered(unanswered);
+    }
+
+    /// Takes the next reply of this direction that was read, and gives up those before it that were not.
+    fn next_read_reply(
+        &self,
+        direction: Direction,
+        all: bool,
+        c: &mut Context<'_>,
+    ) -> Option<(UnreadReply, Nanos)> {
+        let now = c.coverage.now();
+        let held = now - self.hold();
+        let flow = c.conversations.flows_mut().flow_mut(direction)?;
+        loop {
+            let first = flow.first_reply()?;
+            let (extent, found_at) = (first.extent, first.found_at);
+            let read = flow.marks.read_at(extent);
+            match read {
+                Some(read) if all || read <= held => {}
+                None if all || found_at + self.config.patience <= now => {}
+                _ => return None,
+            }
+            let reply = flow.round_trips.as_mut().and_then(|trips| trips.take_reply())?;
+            if let Some(read) = read {
+                return Some((reply, read));
+            }
+        }
+    }
+}
+
+/// Adds a request whose reply was read in this direction.
+fn add_round_trip(reply: UnreadReply, (direction, read): (Direction, Nanos), c: &mut Context<'_>) {
+    let flows = c.conversations.flows();
+    let Some(conversation) = flows.get(direction) else { return };
+    let trip = round_trip(conversation.flow(direction.side), &reply, read);
+    // Where the other end came into view since, the messages themselves are followed.
+    let is_shown = reply.request.is_here || ends_unseen(conversation.flow(direction.side.other()));
+    let Some(trip) = trip.filter(|_| is_shown) else { return };
+    let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row)) else {
+        return;
+    };
+    if !reply.request.is_here {
+        return row.partial_mut().requests.answered(trip.time(), trip.away());
+    }
+    row.requests_mut().figures.answered(trip.time());
+    if let Some(request) = reply.request.leg {
+        add_followed(*request, (direction, reply.extent), c);
     }
 }
 
@@ -111,20 +130,15 @@ fn is_here(flow: &Flow) -> bool {
 fn note_exchange(at: Nanos, direction: Direction, found: &FoundExchange, c: &mut Context<'_>) {
     let asks = if found.is_reply { direction.back() } else { direction };
     let flows = c.conversations.flows_mut();
-    // What a server asks of its clients is their handling of its messages.
-    let is_of_client = flows.server(asks).is_some_and(|server| server != asks.side);
+    let asks_for_itself = asks_for_itself(asks, flows);
     let Some(conversation) = flows.get_mut(asks) else { return };
     let flow = conversation.flow_mut(asks.side);
-    let is_followed = is_here(flow) && is_of_client;
-    if !is_followed && !ends_unseen(flow) {
+    if !ends_unseen(flow) && !(is_here(flow) && asks_for_itself) {
         return;
     }
     if !found.is_reply {
         let trips = flow.round_trips.get_or_insert_default();
-        if !is_followed || trips.takes_sample(at) {
-            trips.asked(found.number, found.extent, at);
-        }
-        return;
+        return trips.asked(found.number, found.extent, at);
     }
     if !flow.round_trips.as_ref().is_some_and(|trips| trips.is_waiting()) {
         return;
@@ -137,6 +151,17 @@ fn note_exchange(at: Nanos, direction: Direction, found: &FoundExchange, c: &mut
     }
 }
 
+/// True if who sends in a direction does not ask for others. What a broker asks of its clients is their handling of its messages, and a router
+/// passes on what others ask.
+fn asks_for_itself(direction: Direction, flows: &FlowTable) -> bool {
+    let Some(conversation) = flows.get(direction) else { return false };
+    if flows.server(direction) != Some(direction.side) {
+        return true;
+    }
+    conversation.protocol().is_some_and(|protocol| protocol.topology() != MessageRouting::Brokered)
+        && conversation.party(direction.side).is_none_or(|party| !party.is_router)
+}
+
 /// Looks up the requests that have left in a direction, or were read where both ends are here.
 fn look_up(conversation: &mut Conversation, direction: Direction) {
     let Some(mut trips) = conversation.flow_mut(direction.side).round_trips.take() else { return };
@@ -144,20 +169,21 @@ fn look_up(conversation: &mut Conversation, direction: Direction) {
     let flow = seen.flow(direction.side);
     let come = flow.bytes.next().unwrap_or(Offset(0));
     let is_here = is_here(flow);
-    trips.look_up(|extent| {
+    trips.look_up(|extent, is_sample| {
         if extent.end > come || is_here && flow.marks.read_at(extent).is_none() {
             return RequestLookUp::NotYet;
         }
         let path = flow.marks.path(extent, 0);
-        let Some(departure) = departure(&path) else { return RequestLookUp::Unseen };
-        let leg = is_here.then(|| leg_of(seen, direction, extent, path));
-        RequestLookUp::Sent(SentRequest { departure, leg })
+        let Some(departure) = departure(&path, is_here) else { return RequestLookUp::Unseen };
+        let leg = (is_here && is_sample).then(|| leg_of(seen, direction, extent, path));
+        RequestLookUp::Sent(SentRequest { departure, is_here, leg })
     });
     conversation.flow_mut(direction.side).round_trips = Some(trips);
 }
 
-fn departure(path: &Path<'_>) -> Option<Departure> {
-    let left = path.lost.or(path.xmit);
+/// The times at which a request left. Where both ends are here, it need not be seen to leave.
+fn departure(path: &Path<'_>, is_here: bool) -> Option<Departure> {
+    let left = path.lost.or(path.xmit).or(path.send.filter(|_| is_here));
     path.send.zip(left).map(|(sent, left)| Departure { sent, left: left.max(sent) })
 }
 
@@ -203,8 +229,9 @@ fn add_followed(request: Leg, (direction, extent): (Direction, ByteRange), c: &m
     let Some(time) = delivery.one_way() else { return };
     c.host.schedules().fill(&mut delivery);
     if let Some(row) = c.accounts.rows.get_mut(row) {
-        let requests = row.requests.get_or_insert_default();
-        requests.delivery(&delivery, time);
+        let requests = row.requests_mut();
+        requests.evidence.delivery(&delivery, time);
+        requests.figures.followed(&delivery, time);
     }
 }
 

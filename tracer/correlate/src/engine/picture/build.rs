@@ -140,7 +140,7 @@ impl Picture<'_> {
             .map(|(_, overdue)| *overdue);
         why.hold_up(of_row.collect(), &evidence.setting, now);
         if let Some(requests) = &row.requests {
-            why.add_requests(requests, &evidence.setting);
+            why.add_requests(&requests.evidence, &evidence.setting);
         }
         why.verdicts.iter_mut().for_each(|one| one.locate(|pid| self.deliveries.is_relay(pid)));
         Group {
@@ -176,6 +176,7 @@ impl Picture<'_> {
                 ..row.uncertain
             },
             partial: partial.map(|partial| Box::new(partial.figures())),
+            requests: row.requests.as_ref().map(|requests| Box::new(requests.figures.figures())),
             refusals: row.refusals.clone(),
             notes: notes_of(row, muted),
             muted,

@@ -67,7 +67,7 @@ impl Picture<'_> {
         self.add_shortfalls(id, &mut evidence);
         self.lose_servers((id, row), &mut evidence, now);
         evidence.stuck = self.stuck(id, now);
-        let requests = row.requests.iter().flat_map(|requests| requests.tasks());
+        let requests = row.requests.iter().flat_map(|requests| requests.evidence.tasks());
         let tasks: Vec<TaskId> = evidence.tasks().chain(requests).collect();
         let losses = &evidence.losses;
         let full = losses.datagrams.full_sockets.all().map(|(pid, _)| pid);
