@@ -182,7 +182,8 @@ fn rest_of(delivery: &Delivery, leg: usize, segment: Segment) -> Option<(OffCpuR
     longest.map(|(_, rest)| rest)
 }
 
-/// True if the threads of a forwarder rested for most of `time` for a time of their own choice, blocked or stopped, while it had the message.
+/// True if a thread of the forwarder rested for most of `time` for a time of its own choice, blocked or stopped, while it had the
+/// message.
 fn waited_for_none(delivery: &Delivery, leg: usize, time: Nanos) -> bool {
     let Some(on) = delivery.legs.get(leg) else { return false };
     let is_own = |hop: &&Hop| {

@@ -86,6 +86,7 @@ pub fn page(report: &RunReport, result: &RunResult, options: ExplainOptions) -> 
     if !result.untraced {
         sections.extend(path::text(result, &participants));
         sections.extend(in_part(result));
+        sections.extend(requests(result));
         match &result.why {
             Some(why) => {
                 sections.push(found::text(why, &participants));
@@ -123,6 +124,14 @@ fn in_part(result: &RunResult) -> Option<String> {
     );
     (!lines.is_empty())
         .then(|| format!("{head}\n{}", lines.into_iter().map(line).collect::<String>()))
+}
+
+/// The round trips of requests whose both ends are on this host.
+fn requests(result: &RunResult) -> Option<String> {
+    let lines = result.requests.as_ref()?.lines();
+    let line = |(name, line): (&str, String)| hang(&format!("  {name:<9}"), &line);
+    let lines = lines.into_iter().map(line).collect::<String>();
+    Some(format!("Requests and their replies\n{lines}"))
 }
 
 fn bytes(result: &RunResult) -> Option<String> {

@@ -151,8 +151,8 @@ fn note_exchange(at: Nanos, direction: Direction, found: &FoundExchange, c: &mut
     }
 }
 
-/// True if who sends in a direction does not ask for others. What a broker asks of its clients is their handling of its messages, and a router
-/// passes on what others ask.
+/// True if who sends in a direction does not ask for others. What a broker asks of its clients is their handling of its messages,
+/// and a router passes on what others ask.
 fn asks_for_itself(direction: Direction, flows: &FlowTable) -> bool {
     let Some(conversation) = flows.get(direction) else { return false };
     if flows.server(direction) != Some(direction.side) {
