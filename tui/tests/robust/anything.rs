@@ -289,6 +289,7 @@ prop_compose! {
             },
             refusals: Refusals { listed: vec![Refusal { reason: "any \u{9b}reason".into(), times: sent }], more: matched },
             partial: None,
+            requests: None,
             muted: (duplicates % 3 > 0).then_some(Muted { now: duplicates % 3 == 1, time: Nanos(sent) }),
             holes: Holes {
                 sent: Unseen { packets: duplicates, bytes: sent },

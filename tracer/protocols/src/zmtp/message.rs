@@ -94,6 +94,15 @@ enum MultipartState {
     Torn,
 }
 
+/// The envelope of the message, as far as it was seen.
+#[derive(Clone, Copy, Debug, Default)]
+struct Envelope {
+    /// True if it has ended.
+    is_over: bool,
+    /// True if it names who is to get the message, or its reply.
+    is_addressed: bool,
+}
+
 /// The message that a direction is sending.
 #[derive(Debug, Default)]
 pub(super) struct MultipartAssembly {
@@ -102,10 +111,7 @@ pub(super) struct MultipartAssembly {
     has_parts: bool,
     /// The first part, if it is the topic and was captured completely.
     topic: Vec<u8>,
-    /// True if the envelope has ended.
-    delimited: bool,
-    /// True if the envelope names who is to get the message, or its reply.
-    is_addressed: bool,
+    envelope: Envelope,
     payload_len: u64,
     /// The first bytes of the payload, without the last part.
     payload: Vec<u8>,
@@ -138,7 +144,7 @@ impl MultipartAssembly {
 
     /// True if the envelope of the message names who is to get it, or its reply: somebody passes it on.
     pub fn is_addressed(&self) -> bool {
-        self.is_addressed
+        self.envelope.is_addressed
     }
 
     /// True if it has sent a message and the socket types are not known.
@@ -185,7 +191,7 @@ impl MultipartAssembly {
 
     fn begin(&mut self, at: Offset) {
         self.state = MultipartState::Open(at);
-        (self.delimited, self.is_addressed) = (false, false);
+        self.envelope = Envelope::default();
         self.topic.clear();
         self.forget_payload();
     }
@@ -197,12 +203,14 @@ impl MultipartAssembly {
     }
 
     fn role(&self, pattern: MessagePattern, part: &MessagePart<'_>, is_first: bool) -> PartRole {
-        let delimits = !self.delimited && part.is_delimiter();
+        let delimits = !self.envelope.is_over && part.is_delimiter();
         match pattern {
             MessagePattern::Topic if is_first && part.has_more => PartRole::Topic,
             MessagePattern::Plain | MessagePattern::Topic => PartRole::Payload,
             _ if delimits => PartRole::Delimiter,
-            MessagePattern::Envelope if !self.delimited && part.has_more => PartRole::Envelope,
+            MessagePattern::Envelope if !self.envelope.is_over && part.has_more => {
+                PartRole::Envelope
+            }
             MessagePattern::Unknown if is_first && part.has_more && part.len <= PLAUSIBLE_TOPIC => {
                 PartRole::Topic
             }
@@ -216,10 +224,10 @@ impl MultipartAssembly {
             PartRole::Topic if part.is_whole() && part.body.len() <= LONGEST_TOPIC => {
                 self.topic.extend_from_slice(part.body);
             }
-            PartRole::Envelope => self.is_addressed = true,
+            PartRole::Envelope => self.envelope.is_addressed = true,
             PartRole::Topic => {}
             PartRole::Delimiter => {
-                self.delimited = true;
+                self.envelope.is_over = true;
                 self.topic.clear();
                 self.forget_payload();
             }

@@ -133,7 +133,8 @@ fn note_exchange(at: Nanos, direction: Direction, found: &FoundExchange, c: &mut
     let asks_for_itself = asks_for_itself(asks, flows);
     let Some(conversation) = flows.get_mut(asks) else { return };
     let flow = conversation.flow_mut(asks.side);
-    if !ends_unseen(flow) && !(is_here(flow) && asks_for_itself) {
+    let is_counted = ends_unseen(flow) || is_here(flow) && asks_for_itself;
+    if !is_counted {
         return;
     }
     if !found.is_reply {
