@@ -124,10 +124,14 @@ mod tests {
         let strict = [Some(Requester), Some(Replier)];
         send(&mut exchanges, ASK, strict);
         exchanges.gap();
-        [ANSWER, ASK, ANSWER].into_iter().for_each(|one| send(&mut exchanges, one, strict));
+        for one in [ANSWER, ASK, ANSWER] {
+            send(&mut exchanges, one, strict);
+        }
         let loose = [Some(Router), Some(Replier)];
         exchanges.gap();
-        [ASK, ANSWER].into_iter().for_each(|one| send(&mut exchanges, one, loose));
+        for one in [ASK, ANSWER] {
+            send(&mut exchanges, one, loose);
+        }
         assert_eq!(out.0, [(false, 1), (false, 2), (true, 2)]);
     }
 }
