@@ -59,7 +59,7 @@ fn a_message_is_written_with_its_packets_while_it_is_traced() {
         // A message is listed, and so chosen.
         screen.until(&["slowest", "publisher → subscriber"]);
         screen.press(ENTER);
-        screen.until(&["in short", "leg 1"]);
+        screen.until(&["in short", "(leg "]);
         screen.press("e");
         let packets = |screen: &Screen| {
             let is_packets = |path: &PathBuf| path.extension().is_some_and(|one| one == "pcapng");

@@ -1,7 +1,7 @@
 //! A message that one side sends in chunks (OPC 10000-6 §6.7.2.1).
 //!
 //! Chunks of different messages are not mixed on a channel. Of a message, only the bytes of the incomplete entry are kept,
-//! and at most [`KEPT_BYTES`] of them.
+//! and at most [`KEPT_BYTES`] of them. A longer value is known by these, and decoding goes on where it ends.
 
 use super::service::Service;
 use super::walk::ServiceWalk;
@@ -42,6 +42,8 @@ pub(super) struct DecodeProgress {
     pub values: u32,
     /// Start and end of the content of an incomplete value, as positions in the body.
     pub open: Option<(u64, u64)>,
+    /// The position at which the incomplete value ends, if it is known.
+    pub value_end: Option<u64>,
     /// The start of the frame that has the first byte of the incomplete entry.
     pub since: Option<Offset>,
 }
@@ -88,6 +90,18 @@ impl ChunkAssembly {
         }
         let is_worth_it = last || !self.cut && self.tries < MAX_TRIES;
         is_worth_it.then_some((&self.buffer, self.base.0))
+    }
+
+    /// The first bytes of the incomplete entry and the position of the first of them, if not all of them could be kept.
+    pub fn cut_entry(&self) -> Option<(&[u8], u64)> {
+        self.cut.then_some((&self.buffer, self.base.0))
+    }
+
+    /// Forgets the bytes of the incomplete entry, which ends in this chunk.
+    pub fn forget_entry(&mut self) {
+        self.cut = false;
+        self.tries = SmallCount(0);
+        self.buffer.clear();
     }
 
     /// Keeps the bytes from position `at` on for the next chunk.

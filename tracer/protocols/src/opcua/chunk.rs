@@ -35,6 +35,7 @@ impl Chunk {
     ) {
         let mut at = self.range.start;
         let mut fault = None;
+        self.end_long_value(assembly, progress, names, &mut at, out);
         if !progress.walk.is_done()
             && let Some((bytes, base)) = assembly.bytes(self.part, body, self.last)
         {
@@ -45,13 +46,38 @@ impl Chunk {
             self.rest(progress, fault, at, out);
         }
         if self.last {
+            if fault == Some(FieldError::Short) {
+                out.unread_messages(progress.walk.values_left().into());
+            }
             return;
         }
         if progress.walk.is_done() {
-            progress.open = None;
+            (progress.open, progress.value_end) = (None, None);
         } else {
             progress.since.get_or_insert(at);
             assembly.keep_from(progress.walk.at, self.part, body);
+        }
+    }
+
+    /// Passes on a value that ends in this chunk and was too long to be kept: its first bytes and its length are known.
+    fn end_long_value(
+        self,
+        assembly: &mut ChunkAssembly,
+        progress: &mut DecodeProgress,
+        names: &mut NodeNames,
+        at: &mut Offset,
+        out: &mut dyn FrameSink,
+    ) {
+        let Some(end) = progress.value_end.filter(|&end| end <= self.part.to) else { return };
+        let Some((bytes, base)) = assembly.cut_entry() else { return };
+        let mut entry = None;
+        let fields = OpcuaFields::new(bytes, base, u64::MAX, progress.walk.at);
+        let result = fields.and_then(|fields| progress.walk.next(fields, &mut entry));
+        if let (Err(FieldError::Short), Some(entry)) = (result, entry) {
+            progress.walk.pass_value(end);
+            self.entry(entry, progress, names, at, out);
+            (progress.open, progress.value_end) = (None, None);
+            assembly.forget_entry();
         }
     }
 
@@ -72,25 +98,29 @@ impl Chunk {
             match (result, entry) {
                 (Err(FieldError::Malformed), _) => {
                     progress.walk.stop();
-                    progress.open = None;
+                    (progress.open, progress.value_end) = (None, None);
                     return Some(FieldError::Malformed);
                 }
                 (Err(FieldError::Short), Some(ServiceEntry::Value { content, .. }))
                     if !self.last =>
                 {
                     progress.open = Some((content.start, content.end()));
+                    progress.value_end = content.value_end();
                     return Some(FieldError::Short);
                 }
                 (Err(FieldError::Short), None) => return Some(FieldError::Short),
                 (result, Some(entry)) => {
-                    if result.is_err() {
-                        progress.walk.stop();
+                    let end = value_end(&entry).filter(|_| result.is_err());
+                    match end {
+                        Some(end) if end <= total => progress.walk.pass_value(end),
+                        _ if result.is_err() => progress.walk.stop(),
+                        _ => {}
                     }
                     self.entry(entry, progress, names, at, out);
                 }
                 (Ok(()), None) => {}
             }
-            progress.open = None;
+            (progress.open, progress.value_end) = (None, None);
         }
         None
     }
@@ -204,6 +234,14 @@ impl Chunk {
 struct CapturedBody<'a> {
     bytes: &'a [u8],
     base: u64,
+}
+
+/// The position at which a value ends that is not there as a whole, if it is known.
+fn value_end(entry: &ServiceEntry<'_>) -> Option<u64> {
+    match entry {
+        ServiceEntry::Value { content, .. } => content.value_end(),
+        _ => None,
+    }
 }
 
 impl DecodeProgress {

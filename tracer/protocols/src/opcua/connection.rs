@@ -173,5 +173,5 @@ fn begin(part: BodyRange, end: ChunkType, body: &[u8]) -> Option<DecodeProgress>
     let mut fields = OpcuaFields::new(body, 0, total, 0).ok()?;
     let service = Service::read(&mut fields).ok()?;
     let walk = ServiceWalk::new(service, fields.position());
-    Some(DecodeProgress { service, walk, values: 0, open: None, since: None })
+    Some(DecodeProgress { service, walk, values: 0, open: None, value_end: None, since: None })
 }

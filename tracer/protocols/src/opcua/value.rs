@@ -30,16 +30,23 @@ pub(super) struct ValueContent<'a> {
     pub len: u64,
     /// The captured bytes of the content.
     pub bytes: &'a [u8],
+    /// Number of bytes of the `DataValue` after the content; `None` if it is not known before they arrive.
+    tail: Option<u64>,
 }
 
 impl<'a> ValueContent<'a> {
     fn next(fields: &OpcuaFields<'a>, len: u64) -> Result<ValueContent<'a>, FieldError> {
         fields.ensure(len)?;
-        Ok(ValueContent { start: fields.position(), len, bytes: fields.peek(len) })
+        Ok(ValueContent { start: fields.position(), len, bytes: fields.peek(len), tail: None })
     }
 
     pub fn end(&self) -> u64 {
         self.start.saturating_add(self.len)
+    }
+
+    /// The end of the `DataValue`, if its content tells it.
+    pub fn value_end(&self) -> Option<u64> {
+        self.tail.map(|tail| self.end().saturating_add(tail))
     }
 }
 
@@ -50,10 +57,16 @@ pub(super) fn data_value<'a>(
     found: &mut Option<ValueContent<'a>>,
 ) -> Result<(), FieldError> {
     let mask = fields.u8()?;
+    let tail = data_value_tail(mask);
     if mask & 1 != 0 {
-        variant(fields, found, 0)?;
+        let has_dimensions = fields.peek(1).first().is_some_and(|kind| kind & DIMENSIONS != 0);
+        let result = variant(fields, found, 0);
+        if let Some(content) = found {
+            content.tail = (!has_dimensions).then_some(tail);
+        }
+        result?;
     }
-    fields.skip(data_value_tail(mask))
+    fields.skip(tail)
 }
 
 /// Number of bytes of a `DataValue` after its Variant.

@@ -116,6 +116,26 @@ pub(super) enum ValueSource<'a> {
     },
 }
 
+impl WalkStage {
+    /// The stage behind one value.
+    fn after_value(self) -> WalkStage {
+        match self {
+            WalkStage::Write { left } => WalkStage::Write { left: left.saturating_sub(1) },
+            WalkStage::ReadResponse { left, index } => WalkStage::ReadResponse {
+                left: left.saturating_sub(1),
+                index: index.saturating_add(1),
+            },
+            WalkStage::Changes { subscription, left, end, notifications } => WalkStage::Changes {
+                subscription,
+                left: left.saturating_sub(1),
+                end,
+                notifications,
+            },
+            other => other,
+        }
+    }
+}
+
 impl ServiceWalk {
     /// A walk through a body from position `at`, after its type.
     pub fn new(service: &Service, at: u64) -> ServiceWalk {
@@ -151,7 +171,7 @@ impl ServiceWalk {
             WalkStage::Header(service) => self.header(service, &mut fields, entry)?,
             WalkStage::Write { left } => {
                 write_value(&mut fields, entry)?;
-                WalkStage::Write { left: left.saturating_sub(1) }
+                WalkStage::Write { left }.after_value()
             }
             WalkStage::ReadRequest { left } => {
                 let node = read_value_id(&mut fields)?;
@@ -160,10 +180,7 @@ impl ServiceWalk {
             }
             WalkStage::ReadResponse { left, index } => {
                 value_of(ValueSource::Wanted(index), &mut fields, entry)?;
-                WalkStage::ReadResponse {
-                    left: left.saturating_sub(1),
-                    index: index.saturating_add(1),
-                }
+                WalkStage::ReadResponse { left, index }.after_value()
             }
             WalkStage::Monitor { subscription, left } => {
                 *entry = monitored_item(subscription, &mut fields)?;
@@ -172,20 +189,29 @@ impl ServiceWalk {
             WalkStage::Notifications { subscription, left } => {
                 notification(subscription, left.saturating_sub(1), &mut fields)?
             }
-            WalkStage::Changes { subscription, left, end, notifications } => {
+            WalkStage::Changes { subscription, .. } => {
                 change(subscription, &mut fields, entry)?;
-                WalkStage::Changes {
-                    subscription,
-                    left: left.saturating_sub(1),
-                    end,
-                    notifications,
-                }
+                self.stage.after_value()
             }
             WalkStage::Done => WalkStage::Done,
         };
         self.at = fields.position();
         self.stage = self.settle(stage);
         Ok(())
+    }
+
+    /// Passes over the value at which the walk is, and which ends at position `end`.
+    pub fn pass_value(&mut self, end: u64) {
+        self.at = end;
+        self.stage = self.settle(self.stage.after_value());
+    }
+
+    /// Number of values that are published or written, from the one at which the walk is to the end of its list.
+    pub fn values_left(&self) -> u32 {
+        match self.stage {
+            WalkStage::Write { left } | WalkStage::Changes { left, .. } => left,
+            _ => 0,
+        }
     }
 
     /// Changes to the next stage if no entries remain in this one.

@@ -1,7 +1,7 @@
 //! Messages in chunks, of every size, and what is there of them at any moment.
 
-use wirelap_events::Transport;
-use wirelap_protocols::{Side, by_name};
+use wirelap_events::{ByteRange, Frame, Offset, Transport};
+use wirelap_protocols::{FrameNote, FrameSink, Pdu, Side, by_name};
 use wirelap_test_support::compose::opcua::{chunk, chunks, monitor, publish, write};
 use wirelap_test_support::player::{Chunk, Player};
 
@@ -69,6 +69,63 @@ fn a_huge_value_is_counted_and_found_at_its_end() {
     let total: usize = packets.iter().map(|(_, bytes)| bytes.len()).sum();
     let last = *player.texts().last().unwrap();
     assert!(last.ends_with(&format!("captured={} extent={total}", 64 * 1024 - head(&body))));
+}
+
+#[test]
+fn values_after_one_that_is_too_long_to_be_kept_are_found() {
+    let long = vec![b'v'; 200_000];
+    let body = publish(3, &[&[(100, &long), (101, &long), (100, b"short")], &[(101, &long)]]);
+    for len in [60_000, 65_512] {
+        let mut packets = vec![(Side::A, chunk('F', 4, &monitor(3, 2)))];
+        packets.extend(chunks(5, &body, len).into_iter().map(|c| (Side::B, c)));
+        let player = play(&packets);
+        let expected = [
+            ("ns=1;i=1", 200_000, true),
+            ("ns=1;i=2", 200_000, true),
+            ("ns=1;i=1", 5, false),
+            ("ns=1;i=2", 200_000, false),
+        ];
+        let expected = expected.map(|(topic, len, stored)| (topic.to_owned(), len, stored));
+        assert_eq!(values(&player), expected, "in chunks of {len}");
+        assert_eq!(payload(&player), 600_005, "in chunks of {len}");
+    }
+}
+
+/// Numbers of values that are told, and of those that are said not to be readable.
+#[derive(Default)]
+struct Told {
+    values: u64,
+    unread: u64,
+}
+
+impl FrameSink for Told {
+    fn frame(&mut self, frame: &Frame<'_>) {
+        self.values += u64::from(frame.data.is_some());
+    }
+
+    fn note(&mut self, note: FrameNote<'_>) {
+        if let FrameNote::UnreadMessages(messages) = note {
+            self.unread += messages;
+        }
+    }
+}
+
+#[test]
+fn values_behind_the_captured_bytes_are_counted_as_unread() {
+    let (one, long) = ([b'v'; 100], vec![b'v'; 5000]);
+    let message = chunk('F', 5, &write(&[&one, &one, &long, &one, &one]));
+    let tell = |captured: usize| {
+        let mut told = Told::default();
+        let mut connection = by_name("opcua").unwrap().connection(Transport::Tcp);
+        let range = ByteRange::new(Offset::START, message.len() as u64);
+        let bytes = &message[..captured];
+        connection.pdu(Side::A, Pdu { range, bytes }, &mut told);
+        (told.values, told.unread)
+    };
+    let first_two = message.len() - 5000 - 2 * 100;
+    assert_eq!(tell(message.len()), (5, 0));
+    assert_eq!(tell(first_two), (3, 2), "the third one's length is known");
+    assert_eq!(tell(200), (1, 4));
 }
 
 /// Bytes of the only entry before its value, at the front of what is kept of it.
