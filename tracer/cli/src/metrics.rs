@@ -10,11 +10,11 @@ use wirelap_process::{Failure, output};
 /// The most updates that wait for the metrics. While more would wait, the collector puts them together.
 const UPDATES: usize = 8;
 
-/// A sink, and the collector of what metrics are made of.
+/// A sink, and a collector of figures beside it.
 pub type MeasuredSink<S> = SinkPair<S, DeliveryCollector>;
 
-/// The sink of a live session.
-pub type LiveSink = MeasuredSink<DeliveryCollector>;
+/// The sink of a live session: of the screen, of metrics, and of what `--on-event` is told.
+pub type LiveSink = MeasuredSink<MeasuredSink<DeliveryCollector>>;
 
 /// The option.
 #[derive(Clone, Debug, Default, Args)]

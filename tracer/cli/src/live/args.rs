@@ -1,5 +1,6 @@
 //! The arguments of `wirelap live`.
 
+use super::on_event::OnEventArgs;
 use crate::agents::HostArgs;
 use crate::common::{
     BreakdownArgs, DetailArg, FilterArgs, PacketArgs, SamplingArgs, TracedWorkloadArgs,
@@ -23,6 +24,7 @@ Examples:
   sudo wirelap live --budget 1%                      all day: at most 1 % of a core, and of the programs' time
   sudo wirelap live --host robot --host pi@broker    also what happens on other hosts, by ssh
   sudo wirelap live --plain --metrics 9464           figures for Prometheus, at http://127.0.0.1:9464/metrics
+  sudo wirelap live --plain --on-event 'curl -s --json @- http://127.0.0.1:8080/alarm'
   sudo wirelap live --json-lines | jq -c 'select(.event)'
   sudo wirelap live --from tcp/hub:7447              also the hosts of a fleet, through a Zenoh router
   wirelap live --packets-only                        packets alone: needs only CAP_NET_RAW, and no BTF
@@ -153,6 +155,10 @@ pub struct LiveArgs {
     /// Metrics.
     #[command(flatten)]
     pub metrics: MetricsArgs,
+
+    /// Events.
+    #[command(flatten)]
+    pub on_event: OnEventArgs,
 
     /// Record all events to this file, for Wireshark and `wirelap analyze`
     #[arg(long, value_name = "FILE")]

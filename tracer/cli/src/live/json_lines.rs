@@ -158,16 +158,7 @@ impl JsonLines {
     /// Takes an update, and returns the lines that are due, each with its line feed.
     pub fn take(&mut self, update: &Update) -> String {
         let now = &update.snapshot;
-        let before = self.before.replace(Arc::clone(now)).unwrap_or_default();
-        self.log.compare(&before, now);
-        let entries = u64::try_from(self.log.iter().len()).unwrap_or(u64::MAX);
-        let all = entries.saturating_add(self.log.forgotten());
-        let new = usize::try_from(all.saturating_sub(self.told)).unwrap_or(usize::MAX);
-        self.told = all;
-        let mut entries: Vec<&LogEntry> = self.log.iter().take(new).collect();
-        entries.reverse();
-        let mut text: String =
-            entries.iter().map(|entry| self.line(entry.at, Content::Event(event(entry)))).collect();
+        let mut text: String = self.events(update, |_| true).collect();
         if self.slice.to == Nanos(0) {
             self.slice.from = update.slice.from.max(now.since);
         }
@@ -177,6 +168,25 @@ impl JsonLines {
             self.slice = Slice { from: self.slice.to, to: self.slice.to, ..Slice::default() };
         }
         text
+    }
+
+    /// Takes an update, and returns a line for each new entry of the log of a kind that is wanted, with its line feed.
+    pub fn events(
+        &mut self,
+        update: &Update,
+        is_wanted: impl Fn(&LogEvent) -> bool,
+    ) -> impl Iterator<Item = String> {
+        let now = &update.snapshot;
+        let before = self.before.replace(Arc::clone(now)).unwrap_or_default();
+        self.log.compare(&before, now);
+        let entries = u64::try_from(self.log.iter().len()).unwrap_or(u64::MAX);
+        let all = entries.saturating_add(self.log.forgotten());
+        let new = usize::try_from(all.saturating_sub(self.told)).unwrap_or(usize::MAX);
+        self.told = all;
+        let mut entries: Vec<&LogEntry> = self.log.iter().take(new).collect();
+        entries.reverse();
+        let wanted = entries.into_iter().filter(move |entry| is_wanted(&entry.event));
+        wanted.map(|entry| self.line(entry.at, Content::Event(event(entry))))
     }
 
     fn line(&self, at: Nanos, content: Content) -> String {

@@ -7,6 +7,7 @@ mod files;
 mod json_lines;
 mod memory;
 mod offer;
+mod on_event;
 mod replay;
 mod source;
 mod trials;
@@ -22,6 +23,7 @@ use crate::metrics::Metrics;
 use experiments::{Bench, Workloads};
 use files::ScreenFiles;
 use memory::ScreenMemory;
+use on_event::OnEvent;
 use source::{LiveSource, keep_limits, probe_setup};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -74,6 +76,10 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let (trials, skipped) = trials::of_options(args, installation.as_ref().ok())?;
     let files = args.shows_screen().then(|| ScreenFiles::of(args, &outputs)).transpose()?;
     let memory = ScreenMemory::of(args, &outputs);
+    if let Some((steward, line)) = steward.as_ref().zip(args.on_event.on_event.as_ref()) {
+        let declared = steward.declare_handler(line.clone());
+        declared.map_err(|error| Failure::Machine(format!("--on-event: {error}")))?;
+    }
     outputs.seal()?;
     let run_time = args.sampling.run_time();
     let metrics = args.metrics.open()?;
@@ -83,6 +89,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let recorder = recorder(args, &outputs, &environment)?;
     let (collector, updates) = DeliveryCollector::new(UPDATES);
     let sink = Metrics::beside(metrics, collector)?;
+    let (on_event, sink) = OnEvent::beside(&args.on_event, steward.as_ref(), sink)?;
     let settings = SessionSettings { run_time, ..settings(args, installation.is_ok()) };
     let tracer = match &agents {
         Some(agents) => Tracer::start_on_hosts(&settings, agents.start()?, sink, recorder)?,
@@ -130,6 +137,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         stopped
     });
     let Findings { snapshot, error, recorder, .. } = tracer.end()?;
+    on_event.end();
     let report = RunReport {
         hooks,
         environment,
@@ -256,7 +264,8 @@ fn steward(args: &LiveArgs) -> Result<Option<Arc<Steward>>, Failure> {
     if args.agents.are_given() {
         return Steward::start(StewardRole::Hosts).map(Some);
     }
-    let role = match (!args.on.is_empty() || may_experiment(args), writes) {
+    let runs = !args.on.is_empty() || may_experiment(args) || args.on_event.on_event.is_some();
+    let role = match (runs, writes) {
         (true, _) => StewardRole::Workloads,
         (false, true) => StewardRole::Outputs,
         (false, false) => return Ok(None),

@@ -1,11 +1,15 @@
-//! Figures that `wirelap live` hands out to other programs while it runs: metrics, and lines of JSON.
+//! What `wirelap live` hands out to other programs while it runs: metrics, lines of JSON, and events to a command.
 
-use crate::bench::{Bench, poll};
+use crate::bench::{Bench, mosquitto, poll};
 use crate::{LONG, free_port};
 use rustix::process::Signal;
 use serde_json::Value;
-use std::io::{Read, Write};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// The answer at a path.
 fn scrape(port: u16, path: &str) -> Option<String> {
@@ -107,4 +111,57 @@ fn lines_of_json_tell_what_the_report_does() {
     let reported = results.iter().filter(is_tcp).map(|row| sent(&row["messages"])).max().unwrap();
     assert!(sent(tcp) > 0 && sent(tcp) <= reported, "{tcp}");
     assert!(tcp["one_way_ns"]["p99"].as_u64() >= tcp["one_way_ns"]["p50"].as_u64());
+}
+
+/// The owner of a file and its lines of JSON, once it is there and whole.
+fn told(path: &Path) -> Option<(u32, Vec<Value>)> {
+    let text = fs::read_to_string(path).ok().filter(|text| text.ends_with('\n'))?;
+    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    Some((fs::metadata(path).unwrap().uid(), lines))
+}
+
+#[test]
+fn a_command_without_rights_is_told_that_a_broker_was_killed() {
+    let (bench, port) = (Bench::new(), free_port());
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let file = folder.path().join("events");
+    let mut broker = mosquitto(port);
+    let command = format!("cat>>{}", file.display());
+    let words = format!("live --plain --ports {port} --duration 60s --on-event {command}");
+    let wirelap = bench.wirelap(&words).start();
+    poll("the start of wirelap", LONG, || wirelap.has_printed().then_some(()));
+    let client = |program: &str| {
+        let mut command = Command::new(program);
+        command.args(["-h", "127.0.0.1", "-p", &port.to_string(), "-t", "a/b"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+    };
+    let mut subscriber = client("mosquitto_sub").spawn().unwrap();
+    let mut publisher = client("mosquitto_pub").arg("-l").spawn().unwrap();
+    let mut lines = publisher.stdin.take().unwrap();
+    let mut said = BufReader::new(subscriber.stdout.take().unwrap());
+    let mut first = String::new();
+    poll("the first message", LONG, || {
+        writeln!(lines, "message").unwrap();
+        said.read_line(&mut first).ok()
+    });
+    broker.kill().unwrap();
+    broker.wait().unwrap();
+    let (owner, events) = poll("the command's run", LONG, || told(&file));
+    let is_of_broker = |event: &&Value| {
+        event["event"] == "process_gone" && event["text"].as_str().unwrap().contains("mosquitto (")
+    };
+    assert_eq!(events.iter().filter(is_of_broker).count(), 1, "{events:#?}");
+    // Root's command runs as who called sudo, or as nobody.
+    assert_ne!(owner, 0);
+    wirelap.signal(Signal::INT);
+    let ended = wirelap.end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("--on-event"), "{}", ended.stderr);
+    for mut client in [publisher, subscriber] {
+        client.kill().unwrap();
+        client.wait().unwrap();
+    }
+    bench.assert_clean();
 }

@@ -110,6 +110,26 @@ impl Steward {
         }
     }
 
+    /// Makes the steward remember the line that a shell runs for events.
+    ///
+    /// # Errors
+    /// The steward has ended.
+    pub fn declare_handler(&self, line: OsString) -> io::Result<()> {
+        self.ask(&StewardRequest::DeclareHandler { line }, &[]).map(drop)
+    }
+
+    /// Starts that line: as the user of this process or, if that is root, as the one who called sudo or `nobody`. Its process is ended and
+    /// reaped as those of workloads are.
+    ///
+    /// # Errors
+    /// The shell cannot be started.
+    pub fn start_handler(&self) -> io::Result<StartedProcess> {
+        match self.ask(&StewardRequest::Handle, &[])? {
+            (StewardReply::Started { pid }, files) => Ok(StartedProcess { pid, files }),
+            _ => Err(misunderstood()),
+        }
+    }
+
     /// Sends SIGTERM to a workload.
     pub fn end_workload(&self, pid: u32) {
         // An error means that the steward has ended, which ends all workloads.

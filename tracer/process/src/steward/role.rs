@@ -11,7 +11,7 @@ pub const STEWARD_ARGUMENT: &str = "--steward";
 pub enum StewardRole {
     /// The steward creates and names output files.
     Outputs,
-    /// The steward creates and names output files, and runs workloads.
+    /// The steward creates and names output files, and runs workloads and the command for events.
     Workloads,
     /// The steward creates and names output files, and runs the commands that reach other hosts. It keeps all rights: those
     /// commands are the user's own, and may need them (`nsenter`, `docker exec`).

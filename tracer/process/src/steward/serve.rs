@@ -63,6 +63,9 @@ pub fn serve_if_asked() -> Option<ExitCode> {
     Some(ExitCode::SUCCESS)
 }
 
+/// The shell of POSIX.1-2024.
+const SHELL: &str = "/bin/sh";
+
 /// The workloads and files that the steward manages. Dropping this value ends the workloads and removes unfinished files.
 #[derive(Default)]
 struct Serving {
@@ -70,6 +73,8 @@ struct Serving {
     /// Declared, and so dropped, after the children, which use its folder.
     installation: Option<Installation>,
     commands: Vec<DeclaredCommand>,
+    /// The line that a shell runs for events.
+    handler: Option<OsString>,
     names: OutputNames,
     is_sealed: bool,
 }
@@ -86,6 +91,7 @@ impl Serving {
         match request {
             StewardRequest::Prepare { .. }
             | StewardRequest::Declare { .. }
+            | StewardRequest::DeclareHandler { .. }
             | StewardRequest::Allow { .. }
                 if self.is_sealed =>
             {
@@ -101,6 +107,11 @@ impl Serving {
                 self.commands = commands;
                 done(Ok(()))
             }
+            StewardRequest::DeclareHandler { line } => {
+                self.handler = Some(line);
+                done(Ok(()))
+            }
+            StewardRequest::Handle => self.handle(),
             StewardRequest::Connect { index, further } => self.connect(index, &further),
             StewardRequest::End { pid } => {
                 self.signal(pid, Signal::TERM);
@@ -160,6 +171,19 @@ impl Serving {
         }
         let program = Path::new(program);
         let child = spawn(command).map_err(|error| not_started(program, &error))?;
+        self.take_in(child)
+    }
+
+    /// Runs the line for events, never as root.
+    fn handle(&mut self) -> io::Result<(StewardReply, Vec<OwnedFd>)> {
+        let line = self.handler.as_ref().ok_or_else(sealed)?;
+        let mut command = Command::new(SHELL);
+        command.arg("-c").arg(line);
+        if let Some(user) = user::for_workloads() {
+            let home = user.home().unwrap_or_else(|| "/".into());
+            command.current_dir("/").uid(user.uid).gid(user.gid).env("HOME", home);
+        }
+        let child = spawn(command).map_err(|error| not_started(Path::new(SHELL), &error))?;
         self.take_in(child)
     }
 

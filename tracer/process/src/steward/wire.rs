@@ -37,9 +37,13 @@ pub enum StewardRequest {
     Declare { commands: Vec<DeclaredCommand> },
     /// Start a command, with further arguments if it takes some. The reply carries its stdin, stdout, stderr and a pidfd.
     Connect { index: usize, further: Vec<OsString> },
+    /// Remember the line that a shell runs for events.
+    DeclareHandler { line: OsString },
+    /// Run that line, with no more rights than workloads have. The reply carries its stdin, stdout, stderr and a pidfd.
+    Handle,
     /// Allow a name in a folder to be written. The request carries the folder.
     Allow { path: OsString, name: OsString, existing: Existing, numbered: bool },
-    /// Refuse `Allow`, `Declare` and `Prepare` from now on.
+    /// Refuse `Allow`, `Declare`, `DeclareHandler` and `Prepare` from now on.
     Seal,
     /// Create a file under its final name. The reply carries the file.
     Create { path: OsString },
