@@ -205,7 +205,7 @@ wiresharks: setup build ## the dissectors' tests with the Wireshark of the Debia
 	.ci/wiresharks "$(dir $(CARGO_TARGET_DIR))wiresharks" $(WIRESHARKS) -- sh -c '\
 		$(NEXTEST) -E "binary(dissectors) | binary(annotated) | (binary(e2e) & test(/^(agreement|offline)::/))"'
 
-dist: ## what is handed out of this commit: static programs, .deb, OCI images, with sums, for both architectures: DIST=FOLDER DIST_WORKLOADS=no
+dist: ## what is handed out of this commit: static programs, .deb, .rpm, wheels, OCI images, with sums, for both architectures: DIST=FOLDER DIST_WORKLOADS=no
 	@.ci/setup wirelap dist
 	@[[ "$${DIST_WORKLOADS-}" == no ]] || .ci/setup build foreign-build
 	.ci/dist/all "$(DIST)"
