@@ -214,10 +214,10 @@ fn why_requests_take_long_is_told_where_both_ends_are_here() {
     let found = why.verdicts.iter().find(|one| one.kind == VerdictKind::RunQueueContention);
     let found = found.unwrap_or_else(|| panic!("{:?}", why.verdicts));
     assert_eq!(found.leg, Some(2));
-    let Some(Clause::OfRequests { requests, median }) = found.evidence.first() else {
+    let Some(Clause::OfRequests { requests, middle }) = found.evidence.first() else {
         panic!("{:?}", found.evidence);
     };
-    assert!(*requests >= 50 && *median > Nanos::from_millis(15), "{requests} {median}");
+    assert!(*requests >= 50 && *middle > Nanos::from_millis(15), "{requests} {middle}");
 }
 
 /// A REQ socket asks, whichever end listens.
