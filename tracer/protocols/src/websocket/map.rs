@@ -300,7 +300,9 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::AsksForTopic { .. }
             | FrameNote::Line(_)
             | FrameNote::Subscription(_)
-            | FrameNote::Subscribes(_)
+            | FrameNote::Subscribes { .. }
+            | FrameNote::QueueIsEmpty(_)
+            | FrameNote::WasRerouted
             | FrameNote::Renumbers { .. }
             | FrameNote::AwaitsCommit
             | FrameNote::Expired
