@@ -278,6 +278,8 @@ pub enum FrameNote<'a> {
         number: u64,
         /// The request's bytes, of which some may still have to come.
         extent: ByteRange,
+        /// A number for the content of a request that its receiver may hand on to others; 0 for any other.
+        content: u64,
     },
     /// A fact that discovery tells of the nodes of ROS 2.
     Ros(&'a RosFact),
@@ -635,7 +637,12 @@ impl dyn FrameSink + '_ {
     /// Reports that the bytes of `extent`, of which some may still have to come, are a request. The other end answers it with a
     /// reply of the same number, and no other open request of this direction has that number.
     pub fn requests(&mut self, number: u64, extent: ByteRange) {
-        self.note(FrameNote::Request { number, extent });
+        self.note(FrameNote::Request { number, extent, content: 0 });
+    }
+
+    /// As [`FrameSink::requests`], of a request that its receiver may hand on to others. `content` is not 0, and the same when it does.
+    pub fn requests_handed_on(&mut self, number: u64, extent: ByteRange, content: u64) {
+        self.note(FrameNote::Request { number, extent, content });
     }
 
     /// Reports that the bytes of `extent`, of which some may still have to come, are the reply to the request of the other

@@ -335,13 +335,17 @@ impl FrameSink for Collector<'_> {
             FrameNote::InOrder { origin, first } => {
                 found.ordered.push((self.side, origin, first));
             }
-            FrameNote::Request { number, extent } => {
+            FrameNote::Request { number, extent, content } => {
                 let side = self.side;
-                found.exchanges.push(FoundExchange { side, number, extent, is_reply: false });
+                let found_exchange =
+                    FoundExchange { side, number, extent, is_reply: false, content };
+                found.exchanges.push(found_exchange);
             }
             FrameNote::Reply { number, extent } => {
                 let side = self.side;
-                found.exchanges.push(FoundExchange { side, number, extent, is_reply: true });
+                let found_exchange =
+                    FoundExchange { side, number, extent, is_reply: true, content: 0 };
+                found.exchanges.push(found_exchange);
             }
             FrameNote::Ros(fact) => {
                 if let RosFact::Endpoint(_, DdsEndpoint { topic, name, .. }) = fact
