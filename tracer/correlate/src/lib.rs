@@ -47,8 +47,8 @@ pub use wirelap_containers::{
 };
 pub use wirelap_figures::{
     Breakdown, BreakdownQuery, BreakdownRow, Dimension, Distribution as Histogram, HistoryPoint,
-    LocalRequestFigures, MAX_NESTED, MutedExtent, PartialFigures, PartialView, Rate, RateSums,
-    RequestFigures, RowFigure, SegmentStat, Summary, UncertainCounts,
+    LocalRequestFigures, LocalRequestTimes, MAX_NESTED, MutedExtent, PartialFigures, PartialView,
+    Rate, RateSums, RequestFigures, RowFigure, SegmentStat, Summary, UncertainCounts,
 };
 pub use wirelap_flow::{
     ClosedBy, ClosedConnection, Config, Detail, Framed, Holes, Label, Operation, OperationCost,

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use wirelap_capture::allocator;
 use wirelap_contract::{WorkloadKind, WorkloadTopology};
-use wirelap_correlate::{Evidence, Snapshot};
+use wirelap_correlate::{Evidence, LocalRequestTimes, Snapshot};
 use wirelap_events::{Nanos, Pid};
 use wirelap_hosts::MergedHosts;
 use wirelap_process::Failure;
@@ -59,6 +59,8 @@ pub struct Outcome {
     pub snapshot: Snapshot,
     /// The evidence for the causes of the messages' latency.
     pub evidence: Evidence,
+    /// The times of requests whose both ends are on this host, of each row of the trial.
+    pub requests: Vec<LocalRequestTimes>,
     /// The hooks that were used.
     pub hooks: Vec<Hook>,
     /// The processes of the trial.
@@ -273,7 +275,9 @@ fn finish(
     measured: TrialMeasurements,
 ) -> Outcome {
     let TrialMeasurements { findings, hooks, machine, stopped, phases } = measured;
-    let Findings { sink: mut tally, snapshot, evidence, error, recorder, hosts, .. } = findings;
+    let Findings { sink: mut tally, snapshot, evidence, requests, error, recorder, hosts, .. } =
+        findings;
+    let is_own = |(name, requests)| (name == trial.name()).then_some(requests);
     let clocks = TrialClocks(hosts.as_deref());
     let mut evidence = own_evidence(trial, &evidence);
     let (interrupted, failed) = match stopped {
@@ -304,6 +308,7 @@ fn finish(
         tally,
         snapshot,
         evidence,
+        requests: requests.into_iter().filter_map(is_own).collect(),
         hooks,
         processes: clocks.by_reference(workload_processes.processes()),
         records,

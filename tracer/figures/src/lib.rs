@@ -21,7 +21,8 @@ pub use breakdown::{
     ReaderGroup, RowFigure, RowFigures, UNKNOWN, has_text,
 };
 pub use stats::{
-    Distribution, HISTORY_SECONDS, HistoryPoint, LocalRequestFigures, LocalRequests, Partial,
-    PartialFigures, PartialView, Pauses, Rate, RateSums, RequestFigures, Ring, RowStats,
-    SegmentStat, Summary, TracedSeconds, UncertainCounts, ended_at, read_at, sampled_at,
+    Distribution, HISTORY_SECONDS, HistoryPoint, LocalRequestFigures, LocalRequestTimes,
+    LocalRequests, Partial, PartialFigures, PartialView, Pauses, Rate, RateSums, RequestFigures,
+    Ring, RowStats, SegmentStat, Summary, TracedSeconds, UncertainCounts, ended_at, read_at,
+    sampled_at,
 };

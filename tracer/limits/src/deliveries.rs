@@ -52,6 +52,9 @@ pub const USUAL_DWELL_SLACK: Nanos = us(500);
 /// Holds for which a message whose every leg is delivered is remembered, for copies of it.
 pub const HOLDS_REMEMBERED: u64 = 10;
 
+/// Time for which bytes that a sender wrote have not arrived, from which on copies of its messages may wait for the same receiver.
+pub const RECEIVER_BEHIND_AFTER: Nanos = ms(50);
+
 /// Time for which a message that lies unread in a socket is waited for.
 pub const LONGEST_UNREAD: Nanos = ms(300_000);
 

@@ -141,8 +141,18 @@ pub enum FrameNote<'a> {
     /// The receiver's subscription that the message in the next frame is for: a receiver gets a message once for each.
     /// Never 0.
     Subscription(u32),
-    /// The sender of the next frame begins with it the subscription that has this number in [`FrameNote::Subscription`].
-    Subscribes(u32),
+    /// The sender of the next frame begins with it a subscription.
+    Subscribes {
+        /// The number that it has in [`FrameNote::Subscription`].
+        number: u32,
+        /// A number for the queue that it reads; 0 if there is none, or it is not known.
+        queue: u32,
+    },
+    /// The sender of the next frame, a server, says in it that the queue with this number, which the other end may subscribe to, holds
+    /// no message.
+    QueueIsEmpty(u32),
+    /// The message in the next frame lay in another queue of its sender before it came into that of its reader.
+    WasRerouted,
     /// The sender of the next frame, a server, gives a subscription that the other end has begun another number.
     Renumbers {
         /// The number that it was begun with.
@@ -268,6 +278,8 @@ pub enum FrameNote<'a> {
         number: u64,
         /// The request's bytes, of which some may still have to come.
         extent: ByteRange,
+        /// A number for the content of a request that its receiver may hand on to others; 0 for any other.
+        content: u64,
     },
     /// A fact that discovery tells of the nodes of ROS 2.
     Ros(&'a RosFact),
@@ -399,7 +411,22 @@ impl dyn FrameSink + '_ {
 
     /// Reports that the next frame begins the sender's subscription with this name.
     pub fn subscribes(&mut self, name: impl Hash) {
-        self.note(FrameNote::Subscribes(subscription_number(name)));
+        self.consumes(name, 0);
+    }
+
+    /// Reports that the next frame begins the sender's subscription with this name, which reads the queue with this number.
+    pub fn consumes(&mut self, name: impl Hash, queue: u32) {
+        self.note(FrameNote::Subscribes { number: subscription_number(name), queue });
+    }
+
+    /// Reports that the server says in the next frame that the queue with this number holds no message.
+    pub fn queue_is_empty(&mut self, queue: u32) {
+        self.note(FrameNote::QueueIsEmpty(queue));
+    }
+
+    /// Reports that the message in the next frame lay in another queue of its sender before.
+    pub fn was_rerouted(&mut self) {
+        self.note(FrameNote::WasRerouted);
     }
 
     /// Reports that the server names a subscription in the next frame, which began with another name.
@@ -610,7 +637,12 @@ impl dyn FrameSink + '_ {
     /// Reports that the bytes of `extent`, of which some may still have to come, are a request. The other end answers it with a
     /// reply of the same number, and no other open request of this direction has that number.
     pub fn requests(&mut self, number: u64, extent: ByteRange) {
-        self.note(FrameNote::Request { number, extent });
+        self.note(FrameNote::Request { number, extent, content: 0 });
+    }
+
+    /// As [`FrameSink::requests`], of a request that its receiver may hand on to others. `content` is not 0, and the same when it does.
+    pub fn requests_handed_on(&mut self, number: u64, extent: ByteRange, content: u64) {
+        self.note(FrameNote::Request { number, extent, content });
     }
 
     /// Reports that the bytes of `extent`, of which some may still have to come, are the reply to the request of the other

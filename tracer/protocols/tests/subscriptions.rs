@@ -21,7 +21,7 @@ impl FrameSink for Notes {
 
     fn note(&mut self, note: FrameNote<'_>) {
         match note {
-            FrameNote::Subscribes(number) => self.0.push(Told::Begins(number)),
+            FrameNote::Subscribes { number, .. } => self.0.push(Told::Begins(number)),
             FrameNote::Renumbers { begun, number } => self.0.push(Told::Renumbered(begun, number)),
             FrameNote::Subscription(number) => self.0.push(Told::MessageFor(number)),
             _ => {}

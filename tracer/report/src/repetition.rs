@@ -3,8 +3,8 @@
 
 use crate::{
     Connections, DistributionSummary, GroundTruth, MachineState, MessageCounts, ReportedBreakdown,
-    ReportedOverhead, ReportedScheduling, ReportedTrust, ReportedUnixClients, RttHalf, SeenFrom,
-    Throughput,
+    ReportedLocalRequests, ReportedOverhead, ReportedScheduling, ReportedTrust,
+    ReportedUnixClients, RttHalf, SeenFrom, Throughput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,6 +61,9 @@ pub struct Repetition {
     /// From the intended send time to the application's callback; absent unless pacing is a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intended_to_deliver_ns: Option<DistributionSummary>,
+    /// Round trips of requests whose both ends are on this host; absent if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<ReportedLocalRequests>,
     /// The time from data being ready until its reader runs, over all legs of a message.
     #[serde(default)]
     pub sched_gap_ns: DistributionSummary,
@@ -131,6 +134,12 @@ pub struct Histograms {
     /// The time from data being ready until its reader runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sched_gap_ns: Option<String>,
+    /// From the send of a request to the read of its reply, where both ends are on this host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trip_ns: Option<String>,
+    /// The time in each segment of the requests that were followed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub request_segments: Vec<SegmentHistogram>,
     /// From the application's publish to the application's callback.
     pub publish_to_deliver_ns: Option<String>,
     /// From the intended send time to the application's callback.

@@ -25,7 +25,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use wirelap_capture::{CaptureError, MAX_BATCH, ProbeCounters, RunTimeCount, Urgency};
 use wirelap_correlate::{
-    Correlator, DeliverySink, Evidence, Group, ProbeEvents, ProbeLoss, Snapshot, TracerCost,
+    Correlator, DeliverySink, Evidence, Group, LocalRequestTimes, ProbeEvents, ProbeLoss, Snapshot,
+    TracerCost,
 };
 use wirelap_events::{Body, Cpu, Event, Nanos, Pid, Total};
 use wirelap_hosts::MergedHosts;
@@ -61,6 +62,8 @@ pub struct Findings<S> {
     pub snapshot: Snapshot,
     /// The evidence for the causes of each row's latency, with the name of the row.
     pub evidence: Vec<(String, Evidence)>,
+    /// The times of each row's requests whose both ends are on this host, with the name of the row.
+    pub requests: Vec<(String, LocalRequestTimes)>,
     /// Why tracing ended early; `None` if it did not.
     pub error: Option<String>,
     /// The phases in which the probes were attached and detached, if they alternated.
@@ -127,11 +130,11 @@ impl<S: DeliverySink> SessionThread<S> {
         if let Some(recorder) = &mut self.recorder {
             notes::note_end(recorder, snapshot.at);
         }
-        let evidence = self.correlator.evidence();
+        let (evidence, requests) = (self.correlator.evidence(), self.correlator.requests());
         let (sink, error, recorder) = (self.sink, error.or(unwritten), self.recorder);
         let phases = self.alternation.map(|alternation| alternation.past).unwrap_or_default();
         let hosts = self.capture.into_hosts();
-        Findings { sink, snapshot, evidence, error, phases, recorder, hosts }
+        Findings { sink, snapshot, evidence, requests, error, phases, recorder, hosts }
     }
 
     fn trace(&mut self) -> Result<(), CaptureError> {

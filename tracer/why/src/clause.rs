@@ -214,8 +214,9 @@ pub enum Clause {
     /// Messages waited in the sender's library until the reply to earlier ones was there: in the median and at the 99th percentile, before so long
     /// on the way.
     AwaitedReply { median: Nanos, p99: Nanos, under_way: Nanos },
-    /// Requests that the verdict is about, each of which was followed with its reply, and their median round trip.
-    OfRequests { requests: u64, median: Nanos },
+    /// Requests that the verdict is about, each of which was followed with its reply, and the mean round trip of the middle fifth of
+    /// them.
+    OfRequests { requests: u64, middle: Nanos },
     /// Pages in a second that the process had to wait for, because they were read from a disk.
     PageFaults { per_second: f64 },
     /// A process waited for CPU quota for this part of the time.

@@ -21,7 +21,7 @@ impl Why {
         let weighed = evidence.weighed();
         let told = Clause::OfRequests {
             requests: weighed.breakdown.messages(),
-            median: Nanos::from_f64(weighed.breakdown.middle().mean_latency()),
+            middle: Nanos::from_f64(weighed.breakdown.middle().mean_latency()),
         };
         let timed = self.verdicts.iter().filter(|verdict| takes_time(verdict));
         let known: Vec<VerdictKind> = timed.map(|verdict| verdict.kind).collect();

@@ -150,6 +150,19 @@ impl Index {
         (old_one.into_iter().chain(old.map(message)), new_one.into_iter().chain(new.map(message)))
     }
 
+    /// The last message of an identity that `is_old`, which holds for a message if it does for a newer one.
+    pub fn last_of(&self, identity: Identity, is_old: impl Fn(usize) -> bool) -> Option<Listed> {
+        match self.lines.get(&identity)? {
+            Line::One(serial, place) => {
+                Some((*serial, *place as usize)).filter(|&(_, place)| is_old(place))
+            }
+            Line::Many(many) => {
+                let old = many.partition_point(|&(_, place)| is_old(place));
+                many.get(old.checked_sub(1)?).copied()
+            }
+        }
+    }
+
     /// The messages of an identity of which there are several, from the one with this serial number on, oldest first.
     pub fn from(&self, identity: Identity, serial: u64) -> impl Iterator<Item = usize> + '_ {
         let (_, later) = self.around(identity, serial);

@@ -16,6 +16,7 @@ mod translated;
 pub use matching::LONGEST_WAY;
 
 use super::contents::Contents;
+use super::copying::CopyingSenders;
 use super::forwarders::{Forwarders, Receiver};
 use super::handed_out::HandedOut;
 use super::index::Index;
@@ -66,6 +67,8 @@ pub struct Messages {
     translations: Translations,
     /// Contents that were delivered, and whose messages are forgotten.
     handed_out: HandedOut,
+    /// Senders of copies, and how far each of their receivers is.
+    copying: CopyingSenders,
     /// Memory to compare messages of equal content, used again and again.
     turn: Turn,
     serial: u64,

@@ -14,6 +14,7 @@ mod assemblies;
 mod assembly;
 mod compact;
 mod contents;
+mod copying;
 mod forwarders;
 mod handed_out;
 mod index;

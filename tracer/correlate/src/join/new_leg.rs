@@ -126,6 +126,9 @@ pub struct NewLeg {
     pub transport: Transport,
     /// The permissions that its sender needed.
     pub permissions: Permissions,
+    /// Time at which the queue that it is delivered from held no message: what had come to its sender before is not in it. 0 if that is
+    /// not known.
+    pub queue_was_empty: Nanos,
     /// Since when its receiver is there, if that was seen.
     pub present: Option<Presence>,
     pub ends: Arc<FlowEnds>,

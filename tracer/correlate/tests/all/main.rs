@@ -12,6 +12,7 @@ mod containers;
 mod dds;
 mod dds_addresses;
 mod dds_unseen;
+mod emptied;
 mod encrypted;
 mod ends;
 mod equal;

@@ -8,7 +8,7 @@ use wirelap_correlate::{
 use wirelap_events::{Body, Nanos, Segment, SleepCall, SocketId, Wake};
 use wirelap_test_support::compose::kafka::{batch, produce, record};
 use wirelap_test_support::compose::mqtt::publish_with;
-use wirelap_test_support::compose::{nats, zmtp};
+use wirelap_test_support::compose::{nats, zenoh, zmtp};
 use wirelap_test_support::compose::{payload, stamp};
 use wirelap_test_support::world::{Connection, STEP, World, process};
 
@@ -214,10 +214,10 @@ fn why_requests_take_long_is_told_where_both_ends_are_here() {
     let found = why.verdicts.iter().find(|one| one.kind == VerdictKind::RunQueueContention);
     let found = found.unwrap_or_else(|| panic!("{:?}", why.verdicts));
     assert_eq!(found.leg, Some(2));
-    let Some(Clause::OfRequests { requests, median }) = found.evidence.first() else {
+    let Some(Clause::OfRequests { requests, middle }) = found.evidence.first() else {
         panic!("{:?}", found.evidence);
     };
-    assert!(*requests >= 50 && *median > Nanos::from_millis(15), "{requests} {median}");
+    assert!(*requests >= 50 && *middle > Nanos::from_millis(15), "{requests} {middle}");
 }
 
 /// A REQ socket asks, whichever end listens.
@@ -274,4 +274,51 @@ fn stalled(sleep: SleepCall) -> Option<VerdictKind> {
 fn a_server_that_sleeps_for_a_time_of_its_own_is_told() {
     assert_eq!(stalled(SleepCall::Timer), Some(VerdictKind::BrokerStalled));
     assert_eq!(stalled(SleepCall::Poll), None);
+}
+
+/// A client of Zenoh asks a peer, which hands the query on to another one of its clients, and so does the answer. If `asks_itself`, the
+/// peer asks the same afterwards.
+fn through_peer(asks_itself: bool) -> LocalRequestFigures {
+    let mut world = World::new();
+    let peer = process(10, "peer");
+    let [mut asking, mut answering] = [20, 30].map(|pid| {
+        let from = format!("10.0.0.1:{}", 40_000 + pid);
+        world.connect(process(pid, "client"), &from, peer, "10.0.0.1:7447")
+    });
+    let query = |number: u8| [&[0x3C, number, 0, 3][..], b"a/b", &[3]].concat();
+    let end = |number: u8| vec![0x1A, number];
+    let said = |n: u32, message: &[u8]| zenoh::batch(&zenoh::frame(n, message));
+    for connection in [&mut asking, &mut answering] {
+        // The role is in the lowest two bits behind the version.
+        let [own, theirs] = [(false, b"\xa1", 2), (true, b"\xb1", 1)].map(|(ack, id, role)| {
+            let mut init = zenoh::init(ack, id);
+            init[4] |= role;
+            init
+        });
+        world.message(&mut connection.up, &own);
+        world.message(&mut connection.down, &theirs);
+    }
+    for n in 0..MESSAGES {
+        let (id, other) = (u8::try_from(n).unwrap(), u8::try_from(n + 50).unwrap());
+        world.message(&mut asking.up, &said(n, &query(id)));
+        world.message(&mut answering.down, &said(2 * n, &query(other)));
+        world.now += 50 * STEP;
+        world.message(&mut answering.up, &said(2 * n, &end(other)));
+        world.message(&mut asking.down, &said(n, &end(id)));
+        world.now += 100_000_000;
+        if asks_itself {
+            world.message(&mut answering.down, &said(2 * n + 1, &query(id)));
+            world.message(&mut answering.up, &said(2 * n + 1, &end(id)));
+            world.now += 100_000_000;
+        }
+    }
+    seen_here(&Played::of(&world))
+}
+
+#[test]
+fn what_a_peer_hands_on_is_one_request() {
+    let handed_on = through_peer(false);
+    assert_eq!((handed_on.round_trip.count, handed_on.unanswered), (20, 0));
+    let with_its_own = through_peer(true);
+    assert_eq!((with_its_own.round_trip.count, with_its_own.unanswered), (40, 0));
 }

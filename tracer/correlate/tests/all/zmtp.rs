@@ -87,3 +87,46 @@ fn a_subscription_is_no_message_though_the_sockets_are_not_known() {
     let all = u64::from(MESSAGES);
     assert_eq!(through_proxy(true, |_| 0).counts(), [all, all, all, 0]);
 }
+
+/// A publisher with a quick receiver, and a slow one for which its socket keeps each message, or every third of them, for two seconds.
+fn with_slow_receiver(is_kept: impl Fn(u8) -> bool) -> Played {
+    const INTERVAL_NS: u64 = 100_000_000;
+    const DELAY: u8 = 20;
+    let mut world = World::new();
+    let [mut quick, mut slow] = [1, 2].map(|n| {
+        let address = format!("127.0.0.1:{}", 20_000 + n);
+        let receiver = process(100 + n, "receiver");
+        let mut connection = world.connect(receiver, &address, process(10, "sender"), SENDER);
+        world.message(&mut connection.up, &introduction("SUB"));
+        world.message(&mut connection.down, &introduction("PUB"));
+        world.message(&mut connection.up, &part(false, b"\x01"));
+        connection
+    });
+    let bytes = |n: u8| [0, 2, b'n', n];
+    let mut written = Vec::new();
+    for n in 0..100 + DELAY {
+        if n < 100 {
+            world.message(&mut quick.down, &bytes(n));
+            if is_kept(n) {
+                let (start, len) = slow.down.advance(4);
+                world.send(&slow.down, start, len);
+                written.push((n, start));
+            }
+        }
+        if let Some(&(of, start)) = written.first().filter(|(of, _)| of + DELAY <= n) {
+            world.xmit(&slow.down, start, &bytes(of));
+            world.rx(&slow.down, start, 4);
+            world.ready(&slow.down, start.plus(4));
+            world.read(&slow.down, start.plus(4), 4);
+            written.remove(0);
+        }
+        world.now += INTERVAL_NS;
+    }
+    Played::of(&world)
+}
+
+#[test]
+fn what_waits_for_a_slow_receiver_was_sent_once() {
+    assert_eq!(with_slow_receiver(|_| true).counts(), [100, 200, 200, 0]);
+    assert_eq!(with_slow_receiver(|n| n % 3 == 0).counts(), [100, 134, 134, 0]);
+}

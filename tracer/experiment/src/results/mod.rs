@@ -8,6 +8,7 @@ mod outcome;
 mod pooled;
 mod record;
 mod repetition;
+mod requests;
 mod round_trip;
 mod why;
 

@@ -5,19 +5,18 @@ use super::merged::merged;
 use super::outcome::{payload_bytes, rate};
 use super::record::TrialRecord;
 use super::repetition::coverage;
+use super::requests;
 use super::round_trip;
 use super::why::{ResultCauses, causes};
 use crate::cases::unique;
 use crate::pacing::TrialPacing;
-use crate::tally::SegmentTimes;
 use std::collections::BTreeMap;
 use wirelap_correlate::{Overhead as Ledger, UncertainCounts};
 use wirelap_events::human::counted;
-use wirelap_events::{Count, Segment, Total};
+use wirelap_events::{Count, Total};
 use wirelap_report::{
     DistributionSummary, GroundTruth, Latency, MessageCounts, ProcessUse, Repetition,
-    ReportedOverhead, ReportedProcess, ReportedTrust, RunResult, Samples, SeenFrom, SegmentRow,
-    Throughput,
+    ReportedOverhead, ReportedProcess, ReportedTrust, RunResult, SeenFrom, SegmentRow, Throughput,
 };
 use wirelap_session::Sampling;
 
@@ -70,7 +69,7 @@ fn pooled(records: &[&TrialRecord], earlier: Option<&RunResult>) -> RunResult {
         view: view(messages, &all),
         muted: None,
         partial_sight: None,
-        requests: None,
+        requests: requests::pooled(&all),
         segments: segment_rows(&all),
         sched_gap_ns: sched_gap(&all),
         overhead: overhead(&all),
@@ -189,26 +188,14 @@ fn sched_gap(all: &[&Repetition]) -> DistributionSummary {
 }
 
 fn segment_rows(all: &[&Repetition]) -> Vec<SegmentRow> {
-    let mut rows = segments(all).rows();
+    let each = all.iter().flat_map(|one| &one.histograms.segments);
+    let mut rows = requests::segment_times(each).rows();
     for row in &mut rows {
         let each = all.iter().flat_map(|one| &one.histograms.segments);
         let own = each.filter(|one| one.leg == row.leg && one.segment == row.segment);
         row.clock_error_ns = own.filter_map(|one| one.clock_error_ns).max();
     }
     rows
-}
-
-fn segments(all: &[&Repetition]) -> SegmentTimes {
-    let mut sum = SegmentTimes::default();
-    for one in all.iter().flat_map(|one| &one.histograms.segments) {
-        let segment = Segment::ALL.into_iter().find(|segment| segment.name() == one.segment);
-        let extremes = (one.min_ns, one.max_ns);
-        let samples = Samples::decode(&one.histogram, extremes, one.total_ns);
-        if let (Some(segment), Some(samples)) = (segment, samples) {
-            sum.add_all(usize::from(one.leg.saturating_sub(1)), segment, &samples);
-        }
-    }
-    sum
 }
 
 fn overhead(all: &[&Repetition]) -> ReportedOverhead {

@@ -5,6 +5,7 @@ use super::notes;
 use super::outcome::{
     done, groups, is_partial, is_untraced, ledger, messages, rate, throughput, traced,
 };
+use super::requests;
 use super::round_trip;
 use crate::cost;
 use crate::ground_truth::TruthRecords;
@@ -47,10 +48,11 @@ pub fn of(position: u32, outcome: &Outcome) -> Repetition {
             .map(Into::into),
         rtt_half_ns: round_trip::rtt_half(outcome),
         connections: clients::connections(outcome),
-        request_one_way_ns: requests(outcome).and_then(some),
+        request_one_way_ns: pings(outcome).and_then(some),
         reply_one_way_ns: some(&tally.replies),
         publish_to_deliver_ns: some(&own.actual),
         intended_to_deliver_ns: some(&own.intended),
+        requests: requests::of(&outcome.requests),
         sched_gap_ns: tally.gap.distribution(),
         histograms: histograms(outcome, &own),
         time_spent: ReportedTimeSpent::from(&outcome.evidence.time_spent()),
@@ -101,7 +103,7 @@ impl OwnTimes {
 }
 
 /// The latencies of the pings; `None` unless pacing is ping-pong.
-fn requests(outcome: &Outcome) -> Option<&Samples> {
+fn pings(outcome: &Outcome) -> Option<&Samples> {
     (outcome.trial.pacing == TrialPacing::PingPong).then_some(&outcome.tally.requests)
 }
 
@@ -124,9 +126,11 @@ fn histograms(outcome: &Outcome, own: &OwnTimes) -> Histograms {
         one_way_blocks_ns: tally.blocks.iter().filter_map(Samples::histogram).collect(),
         rtt_half_ns: round_trip::histogram(outcome),
         connect_ns: clients::times(outcome).histogram(),
-        request_one_way_ns: requests(outcome).and_then(Samples::histogram),
+        request_one_way_ns: pings(outcome).and_then(Samples::histogram),
         reply_one_way_ns: tally.replies.histogram(),
         sched_gap_ns: tally.gap.histogram(),
+        round_trip_ns: requests::round_trips(&outcome.requests).encode(),
+        request_segments: requests::segments(&outcome.requests),
         publish_to_deliver_ns: own.actual.histogram(),
         intended_to_deliver_ns: own.intended.histogram(),
         segments: segments.collect(),

@@ -59,6 +59,7 @@ fn outcome(trial: &Trial, salt: u64) -> Outcome {
     };
     let (sender, receiver) = trial.roles();
     Outcome {
+        requests: Vec::new(),
         trial: trial.clone(),
         error: None,
         ends_run: false,

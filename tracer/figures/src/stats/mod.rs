@@ -19,7 +19,7 @@ pub use distribution::Distribution;
 pub use figures::{HISTORY_SECONDS, HistoryPoint, Rate, SegmentStat, Summary};
 pub use partial::{Partial, PartialFigures, PartialView};
 pub use pauses::Pauses;
-pub use requests::{LocalRequestFigures, LocalRequests, RequestFigures};
+pub use requests::{LocalRequestFigures, LocalRequestTimes, LocalRequests, RequestFigures};
 pub use ring::Ring;
 pub use row::{RowStats, ended_at, read_at, sampled_at};
 pub use sampled::RateSums;

@@ -3,7 +3,7 @@
 use super::distribution::Distribution;
 use super::figures::{SegmentStat, Summary};
 use super::row::RowStats;
-use wirelap_events::{Delivery, Nanos, Saturate};
+use wirelap_events::{Delivery, Nanos, Saturate, Segment};
 
 /// Sums of the requests of a row whose both ends are on this host.
 #[derive(Debug)]
@@ -23,6 +23,19 @@ pub struct LocalRequestFigures {
     pub followed: u64,
     /// Of these, where the time went: leg 1 is the request, leg 2 the reply, and its dwell the time at who answers.
     pub segments: Vec<SegmentStat>,
+    /// Requests to which no reply was seen.
+    pub unanswered: u64,
+}
+
+/// The times of requests whose both ends are on this host, for adding up repetitions.
+#[derive(Clone, Debug)]
+pub struct LocalRequestTimes {
+    /// From the send of a request to the read of its reply.
+    pub round_trip: Distribution,
+    /// The times of each segment of those that were followed, with the number of the leg.
+    pub segments: Vec<(u8, Segment, Distribution)>,
+    /// Requests that were followed from end to end.
+    pub followed: u64,
     /// Requests to which no reply was seen.
     pub unanswered: u64,
 }
@@ -58,6 +71,20 @@ impl LocalRequests {
     /// So many requests were given up whose reply was not seen.
     pub fn unanswered(&mut self, requests: u64) {
         self.unanswered.grow(requests);
+    }
+
+    /// All times.
+    pub fn times(&self) -> LocalRequestTimes {
+        let segments = self.followed.segment_times().map(|(leg, segment, times)| {
+            let leg = u8::try_from(leg.saturating_add(1)).unwrap_or(u8::MAX);
+            (leg, segment, times.clone())
+        });
+        LocalRequestTimes {
+            round_trip: self.round_trip.clone(),
+            segments: segments.collect(),
+            followed: self.followed.one_way.count(),
+            unanswered: self.unanswered,
+        }
     }
 
     /// The figures, as a snapshot has them.

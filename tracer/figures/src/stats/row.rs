@@ -230,15 +230,20 @@ impl RowStats {
         self.history.points_traced(now, traced, &rates.unwrap_or_default())
     }
 
+    /// The times of each segment, with the place of its leg.
+    pub(super) fn segment_times(
+        &self,
+    ) -> impl Iterator<Item = (usize, Segment, &Distribution)> + '_ {
+        self.segments.iter().enumerate().flat_map(|(leg, row)| {
+            Segment::ALL
+                .into_iter()
+                .filter_map(move |segment| Some((leg, segment, row[segment as usize].as_deref()?)))
+        })
+    }
+
     /// The segments in the order of the way, each with its part of the whole time.
     pub fn segments(&self) -> Vec<SegmentStat> {
-        let all = || {
-            self.segments.iter().enumerate().flat_map(|(leg, row)| {
-                Segment::ALL.into_iter().filter_map(move |segment| {
-                    Some((leg, segment, row[segment as usize].as_deref()?))
-                })
-            })
-        };
+        let all = || self.segment_times();
         let total: u128 = all().map(|(_, _, distribution)| distribution.sum()).total();
         let share = |sum: u128| if total == 0 { 0.0 } else { sum as f64 / total as f64 };
         let mut stats: Vec<_> = all()

@@ -7,7 +7,7 @@ use super::output::DecoderOutput;
 use super::places::{FoundPlace, GivenPlaces};
 use super::requests::Released;
 use super::round_trips::FoundExchange;
-use super::subscriptions::FoundSubscription;
+use super::subscriptions::{FoundSubscription, SubscriptionChange};
 use crate::bytes::Ledger;
 use wirelap_events::human::clean;
 use wirelap_events::{Frame, FrameClass, Offset, RequestLimits, Saturate};
@@ -103,6 +103,8 @@ pub struct Collector<'a> {
     passed_on: bool,
     /// True if that message lay in a queue until its time there was over.
     has_expired: bool,
+    /// True if that message lay in another queue before.
+    was_rerouted: bool,
     /// The frame that comes next requests messages.
     asks: bool,
     /// The acknowledgement in the frame that comes next: the end of its message, the end of the message with which as many as ever
@@ -141,6 +143,7 @@ impl<'a> Collector<'a> {
             is_unsure: false,
             passed_on: false,
             has_expired: false,
+            was_rerouted: false,
             asks: false,
             acknowledges: None,
             reader: FoundReader::default(),
@@ -177,6 +180,7 @@ impl FrameSink for Collector<'_> {
         let is_unsure = std::mem::take(&mut self.is_unsure);
         let passed_on = std::mem::take(&mut self.passed_on);
         let has_expired = std::mem::take(&mut self.has_expired);
+        let was_rerouted = std::mem::take(&mut self.was_rerouted);
         let reader = std::mem::take(&mut self.reader);
         if let Some(fragments) = fragments {
             self.ledger.repeated(self.side, fragments.repeated_bytes);
@@ -213,7 +217,7 @@ impl FrameSink for Collector<'_> {
             let topic_id = self.found.topics.id_of_topic(data.topic, self.protocol.name());
             let assembly = fragments.map(|fragments| fragments.message);
             let own = found_message(self.side, data);
-            let own = Found { passed_on, has_expired, shared, ..own };
+            let own = Found { passed_on, has_expired, was_rerouted, shared, ..own };
             let mut found = Found { reader, assembly, made_at, follows_after, kept_for, ..own };
             found.topic.id = topic_id;
             // A stamp tells more.
@@ -267,14 +271,19 @@ impl FrameSink for Collector<'_> {
             FrameNote::Answers => self.control.answers = true,
             FrameNote::Line(line) => self.reader.line = line,
             FrameNote::Subscription(number) => self.reader.subscription = number,
-            FrameNote::Subscribes(number) => {
-                let side = self.side;
-                found.subscriptions.push(FoundSubscription { side, number, begun_as: None });
+            FrameNote::Subscribes { number, queue } => {
+                let change = SubscriptionChange::Begins { number, queue };
+                found.subscriptions.push(FoundSubscription { side: self.side, change });
             }
             FrameNote::Renumbers { begun, number } => {
-                let (side, begun_as) = (self.side.other(), Some(begun));
-                found.subscriptions.push(FoundSubscription { side, number, begun_as });
+                let change = SubscriptionChange::Renumbered { begun, number };
+                found.subscriptions.push(FoundSubscription { side: self.side.other(), change });
             }
+            FrameNote::QueueIsEmpty(queue) => {
+                let change = SubscriptionChange::QueueIsEmpty(queue);
+                found.subscriptions.push(FoundSubscription { side: self.side.other(), change });
+            }
+            FrameNote::WasRerouted => self.was_rerouted = true,
             FrameNote::TakenOver { requests_ago } => self.reader.taken_over = Some(requests_ago),
             FrameNote::AwaitsCommit => self.control.committed = true,
             FrameNote::Releases { first, message, receipt } => {
@@ -326,13 +335,17 @@ impl FrameSink for Collector<'_> {
             FrameNote::InOrder { origin, first } => {
                 found.ordered.push((self.side, origin, first));
             }
-            FrameNote::Request { number, extent } => {
+            FrameNote::Request { number, extent, content } => {
                 let side = self.side;
-                found.exchanges.push(FoundExchange { side, number, extent, is_reply: false });
+                let found_exchange =
+                    FoundExchange { side, number, extent, is_reply: false, content };
+                found.exchanges.push(found_exchange);
             }
             FrameNote::Reply { number, extent } => {
                 let side = self.side;
-                found.exchanges.push(FoundExchange { side, number, extent, is_reply: true });
+                let found_exchange =
+                    FoundExchange { side, number, extent, is_reply: true, content: 0 };
+                found.exchanges.push(found_exchange);
             }
             FrameNote::Ros(fact) => {
                 if let RosFact::Endpoint(_, DdsEndpoint { topic, name, .. }) = fact

@@ -32,6 +32,8 @@ pub struct Found {
     pub passed_on: bool,
     /// True if it lay in a queue of its sender until its time there was over.
     pub has_expired: bool,
+    /// True if it lay in another queue of its sender before it came into that of its reader.
+    pub was_rerouted: bool,
     /// True if its payload is in shared memory.
     pub shared: bool,
     /// The reader, as far as the frame tells.
@@ -70,6 +72,7 @@ impl Found {
             retained: false,
             passed_on: false,
             has_expired: false,
+            was_rerouted: false,
             shared: false,
             reader: FoundReader::default(),
             framed: false,

@@ -33,6 +33,8 @@ pub struct FoundExchange {
     pub extent: ByteRange,
     /// True for a reply.
     pub is_reply: bool,
+    /// A number for the content of a request that its receiver may hand on; 0 for any other.
+    pub content: u64,
 }
 
 /// The times at which a request left.

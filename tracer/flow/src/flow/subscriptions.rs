@@ -7,38 +7,88 @@ use wirelap_protocols::Side;
 /// Subscriptions of a connection that are remembered. Some clients make one for each request.
 const KEPT: usize = 64;
 
-/// A subscription as a decoder tells it.
+/// Queues of a connection that are remembered.
+const QUEUES_KEPT: usize = 32;
+
+/// A change of an end's subscriptions as a decoder tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundSubscription {
     /// The end that subscribes.
     pub side: Side,
-    /// The number that its messages have.
-    pub number: u32,
-    /// The number that it was begun with, where the server has chosen another one since.
-    pub begun_as: Option<u32>,
+    /// What has changed.
+    pub change: SubscriptionChange,
+}
+
+/// A change of an end's subscriptions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubscriptionChange {
+    /// A subscription begins.
+    Begins {
+        /// The number that its messages have.
+        number: u32,
+        /// A number for the queue that it reads; 0 if there is none, or it is not known.
+        queue: u32,
+    },
+    /// The server has chosen a number for a subscription.
+    Renumbered {
+        /// The number that it was begun with.
+        begun: u32,
+        /// The number that its messages have.
+        number: u32,
+    },
+    /// The server says that the queue with this number holds no message.
+    QueueIsEmpty(u32),
+}
+
+/// The start of a subscription.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SubscriptionStart {
+    /// Time at which it began.
+    pub begun: Nanos,
+    /// Time before that at which its queue held no message; 0 if none is known.
+    pub was_empty: Nanos,
 }
 
 /// Starts of the last subscriptions of an end.
 #[derive(Debug, Default)]
-pub struct Subscriptions(Ring<(u32, Nanos), KEPT>);
+pub struct Subscriptions {
+    starts: Ring<(u32, SubscriptionStart), KEPT>,
+    /// Queues that held no message, and when.
+    empty: Option<Box<Ring<(u32, Nanos), QUEUES_KEPT>>>,
+}
 
 impl Subscriptions {
-    /// A decoder has told of one at `at`.
-    pub fn note(&mut self, found: &FoundSubscription, at: Nanos) {
-        let Some(begun_as) = found.begun_as else { return self.0.push((found.number, at)) };
-        // One that the client has named keeps its name.
-        if let Some(begun) = self.begun(begun_as)
-            && self.begun(found.number).is_none_or(|known| known < begun)
-        {
-            self.0.push((found.number, begun));
+    /// A decoder has told of a change at `at`.
+    pub fn note(&mut self, change: SubscriptionChange, at: Nanos) {
+        match change {
+            SubscriptionChange::Begins { number, queue } => {
+                let was_empty = self.was_empty(queue);
+                self.starts.push((number, SubscriptionStart { begun: at, was_empty }));
+            }
+            SubscriptionChange::Renumbered { begun, number } => {
+                // One that the client has named keeps its name.
+                if let Some(start) = self.start(begun)
+                    && self.start(number).is_none_or(|known| known.begun < start.begun)
+                {
+                    self.starts.push((number, start));
+                }
+            }
+            SubscriptionChange::QueueIsEmpty(queue) => {
+                self.empty.get_or_insert_default().push((queue, at));
+            }
         }
     }
 
-    /// Time at which the subscription with this number began; `None` for none, for one that was not seen to begin, and for one of
-    /// long ago.
-    pub fn begun(&self, number: u32) -> Option<Nanos> {
-        let mut all = self.0.iter().filter(|_| number != 0);
-        all.find(|(known, _)| *known == number).map(|&(_, at)| at)
+    fn was_empty(&self, queue: u32) -> Nanos {
+        let mut all = self.empty.iter().flat_map(|empty| empty.iter()).filter(|_| queue != 0);
+        all.find(|(known, _)| *known == queue).map_or(Nanos(0), |&(_, at)| at)
+    }
+
+    /// The start of the subscription with this number; `None` for none, for one that was not seen to begin, and for one of long
+    /// ago.
+    pub fn start(&self, number: u32) -> Option<SubscriptionStart> {
+        let mut all = self.starts.iter().filter(|_| number != 0);
+        all.find(|(known, _)| *known == number).map(|&(_, start)| start)
     }
 }
 
@@ -46,42 +96,61 @@ impl Subscriptions {
 mod tests {
     use super::*;
 
-    fn told(all: &mut Subscriptions, number: u32, begun_as: Option<u32>, at: u64) {
-        all.note(&FoundSubscription { side: Side::A, number, begun_as }, Nanos(at));
+    fn begin(all: &mut Subscriptions, number: u32, at: u64) {
+        all.note(SubscriptionChange::Begins { number, queue: 0 }, Nanos(at));
+    }
+
+    fn renumber(all: &mut Subscriptions, begun: u32, number: u32, at: u64) {
+        all.note(SubscriptionChange::Renumbered { begun, number }, Nanos(at));
+    }
+
+    fn begun(all: &Subscriptions, number: u32) -> Option<u64> {
+        all.start(number).map(|start| start.begun.0)
     }
 
     #[test]
     fn the_last_beginning_counts() {
         let mut all = Subscriptions::default();
-        assert_eq!((all.begun(0), all.begun(5)), (None, None));
-        told(&mut all, 5, None, 10);
-        told(&mut all, 6, None, 20);
-        told(&mut all, 5, None, 30);
-        assert_eq!(
-            (all.begun(5), all.begun(6), all.begun(7)),
-            (Some(Nanos(30)), Some(Nanos(20)), None)
-        );
+        assert_eq!((begun(&all, 0), begun(&all, 5)), (None, None));
+        begin(&mut all, 5, 10);
+        begin(&mut all, 6, 20);
+        begin(&mut all, 5, 30);
+        assert_eq!((begun(&all, 5), begun(&all, 6), begun(&all, 7)), (Some(30), Some(20), None));
     }
 
     #[test]
     fn one_that_the_server_names_began_when_it_was_asked_for() {
         const UNNAMED: u32 = 1;
         let mut all = Subscriptions::default();
-        told(&mut all, 9, Some(UNNAMED), 5);
-        assert_eq!(all.begun(9), None, "nothing was seen of its beginning");
-        told(&mut all, UNNAMED, None, 10);
-        told(&mut all, 9, Some(UNNAMED), 15);
-        assert_eq!(all.begun(9), Some(Nanos(10)));
+        renumber(&mut all, UNNAMED, 9, 5);
+        assert_eq!(begun(&all, 9), None, "nothing was seen of its beginning");
+        begin(&mut all, UNNAMED, 10);
+        renumber(&mut all, UNNAMED, 9, 15);
+        assert_eq!(begun(&all, 9), Some(10));
         // The client has named this one, and is told so.
-        told(&mut all, 8, None, 20);
-        told(&mut all, 8, Some(UNNAMED), 25);
-        assert_eq!(all.begun(8), Some(Nanos(20)));
+        begin(&mut all, 8, 20);
+        renumber(&mut all, UNNAMED, 8, 25);
+        assert_eq!(begun(&all, 8), Some(20));
+    }
+
+    #[test]
+    fn a_subscription_knows_when_its_queue_was_empty_before_it_began() {
+        let mut all = Subscriptions::default();
+        all.note(SubscriptionChange::QueueIsEmpty(3), Nanos(10));
+        all.note(SubscriptionChange::QueueIsEmpty(4), Nanos(20));
+        for (number, queue) in [(5, 3), (6, 4), (7, 9), (8, 0)] {
+            all.note(SubscriptionChange::Begins { number, queue }, Nanos(30));
+        }
+        all.note(SubscriptionChange::QueueIsEmpty(3), Nanos(40));
+        renumber(&mut all, 6, 9, 50);
+        let was_empty = |number| all.start(number).unwrap().was_empty.0;
+        assert_eq!([5, 6, 7, 8, 9].map(was_empty), [10, 20, 0, 0, 20]);
     }
 
     #[test]
     fn their_number_is_bounded() {
         let mut all = Subscriptions::default();
-        (1..=200).for_each(|number| told(&mut all, number, None, number.into()));
-        assert_eq!((all.begun(100), all.begun(200)), (None, Some(Nanos(200))));
+        (1..=200).for_each(|number| begin(&mut all, number, number.into()));
+        assert_eq!((begun(&all, 100), begun(&all, 200)), (None, Some(200)));
     }
 }

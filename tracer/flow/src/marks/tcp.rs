@@ -322,6 +322,13 @@ impl TcpMarks {
         self.sends.last().is_some_and(|mark| mark.range.end > arrived)
     }
 
+    /// Time of the call that wrote the first byte which is not in the receiving socket; `None` if all are.
+    pub fn backed_up_since(&self) -> Option<Nanos> {
+        let arrived = self.ready_to.max(self.acked_to);
+        let last = self.sends.last().filter(|mark| mark.range.end > arrived)?;
+        Some(self.send_of(arrived).unwrap_or(last).at)
+    }
+
     /// True if the receiver had no room for what was sent last.
     pub fn fills_window(&self) -> bool {
         // A reader that has read all that came is not the one that has no room.

@@ -9,6 +9,7 @@ use super::frame::{self, AmqpFrameHeader, FrameKind, OPENING};
 use super::method::{AmqpAcknowledgement, AmqpDelivery, BASIC, Envelope, Method, refusal};
 use super::permits::Permits;
 use super::queue;
+use super::queues::Queues;
 use super::recognition;
 use super::transactions::Transactions;
 use super::unacknowledged::Unacknowledged;
@@ -31,6 +32,8 @@ pub(super) struct AmqpConnection {
     transactions: Transactions,
     /// Publisher confirms of the server.
     confirms: Confirms,
+    /// Queues that were declared.
+    queues: Queues,
     /// The server's last word on whether it reads what the client publishes.
     blocked: Blocked,
 }
@@ -91,8 +94,11 @@ impl AmqpConnection {
             self.permits.end(header.channel);
             self.transactions.end(header.channel, out);
             self.confirms.end(header.channel);
+            self.queues.end(header.channel);
+        } else if method.is_of_queue() {
+            self.queues.take(method, header.channel, arguments, out);
         } else {
-            consumer::tell(method, header.channel, arguments, out);
+            consumer::tell(method, header.channel, arguments, &mut self.queues, out);
         }
         match method.name {
             "tx.select" => self.transactions.begin(header.channel),
@@ -143,6 +149,9 @@ impl AmqpConnection {
             Permits::tell(channel, recipient.has_asked, out);
             if recipient.has_expired {
                 out.expired();
+            }
+            if recipient.is_dead_letter {
+                out.was_rerouted();
             }
             if let Some(consumer) = recipient.consumer {
                 out.subscription((channel, consumer));
@@ -233,6 +242,7 @@ impl Connection for AmqpConnection {
         Size::sum(self.contents.iter().map(OpenContents::held_bytes))
             + self.permits.held_bytes()
             + self.unacknowledged.held_bytes()
+            + self.queues.held_bytes()
     }
 
     fn server(&self) -> Option<Side> {
@@ -273,6 +283,7 @@ impl Connection for AmqpConnection {
         self.contents[side as usize].gap();
         self.permits.forget();
         self.unacknowledged.forget();
+        self.queues.forget();
         if self.server != Some(side) {
             self.confirms.forget();
         }

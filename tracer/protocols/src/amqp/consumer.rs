@@ -6,6 +6,7 @@
 //! ```
 
 use super::method::{Method, short_string};
+use super::queues::Queues;
 use crate::{FrameSink, Reader};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
@@ -18,12 +19,20 @@ pub(super) fn number(tag: &[u8]) -> u64 {
 }
 
 /// Reports that a consumer begins on a channel, if that is what a method with these arguments does, or is told its tag.
-pub(super) fn tell(method: &Method, channel: u16, arguments: &[u8], out: &mut dyn FrameSink) {
+pub(super) fn tell(
+    method: &Method,
+    channel: u16,
+    arguments: &[u8],
+    queues: &mut Queues,
+    out: &mut dyn FrameSink,
+) {
     let mut reader = Reader::new(arguments);
     if method.is_consume() {
         let queue = reader.skip(2).and_then(|()| short_string(&mut reader));
-        if let Some(tag) = queue.and_then(|_| short_string(&mut reader)) {
-            out.subscribes((channel, number(tag)));
+        if let Some((queue, tag)) =
+            queue.and_then(|queue| Some((queue, short_string(&mut reader)?)))
+        {
+            out.consumes((channel, number(tag)), queues.consume(channel, queue));
         }
     } else if method.is_consume_ok()
         && let Some(tag) = short_string(&mut reader)

@@ -26,6 +26,7 @@ struct OpenContent {
     returned: bool,
     was_asked: bool,
     has_expired: bool,
+    is_dead_letter: bool,
     /// A number for the consumer that it is for.
     consumer: Option<u64>,
     /// Bytes of the whole body; `None` before the header.
@@ -45,6 +46,8 @@ pub(super) struct Recipient {
     pub has_asked: bool,
     /// The message lay in a queue until its time there was over.
     pub has_expired: bool,
+    /// The message lay in another queue before.
+    pub is_dead_letter: bool,
     /// A number for the consumer.
     pub consumer: Option<u64>,
 }
@@ -96,6 +99,7 @@ impl OpenContents {
         envelope.write_topic(&mut content.topic);
         (content.redelivered, content.returned) = (envelope.redelivered, envelope.returned);
         (content.was_asked, content.has_expired) = (envelope.was_asked, false);
+        content.is_dead_letter = false;
         content.consumer = envelope.consumer.map(consumer::number);
         self.open.insert(channel, content);
     }
@@ -121,6 +125,7 @@ impl OpenContents {
         if let Some(content) = self.open.get_mut(&channel) {
             letter.first_published.write_topic(&mut content.topic);
             content.has_expired = letter.has_expired;
+            content.is_dead_letter = true;
         }
     }
 
@@ -146,6 +151,7 @@ impl OpenContents {
         let recipient = Recipient {
             has_asked: content.was_asked,
             has_expired: content.has_expired,
+            is_dead_letter: content.is_dead_letter,
             consumer: content.consumer,
         };
         (content.size == Some(content.seen) && !content.returned).then_some(recipient)

@@ -9,6 +9,8 @@ pub(super) const BASIC: u16 = 60;
 const CONNECTION: u16 = 10;
 /// The class `channel`.
 const CHANNEL: u16 = 20;
+/// The class `queue`.
+const QUEUE: u16 = 50;
 
 /// The end that sends a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +87,11 @@ impl Method {
     /// True if the method is of the connection itself rather than of one of its channels.
     pub fn is_of_connection(&self) -> bool {
         self.class_id == CONNECTION
+    }
+
+    /// True if the method is about a queue.
+    pub fn is_of_queue(&self) -> bool {
+        self.class_id == QUEUE
     }
 
     /// True for `connection.start-ok`, with which the client says what it is.

@@ -12,6 +12,7 @@
 //! | `permits` | what lets the broker deliver: acknowledgements and requests |
 //! | `unacknowledged` | what the broker puts back into its queues, and why |
 //! | `queue` | how long and how many messages a queue keeps |
+//! | `queues` | which queues are empty before a consumer begins |
 //! | `transactions` | what waits for a commit |
 //! | `recognition` | whether bytes are AMQP |
 //! | `connection` | the decoder of one connection |
@@ -29,6 +30,7 @@ mod frame;
 mod method;
 mod permits;
 mod queue;
+mod queues;
 mod recognition;
 mod remedies;
 mod table;

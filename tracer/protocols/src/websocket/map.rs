@@ -282,8 +282,8 @@ impl FrameSink for MappedSink<'_> {
     fn note(&mut self, note: FrameNote<'_>) {
         let mapped = match note {
             FrameNote::UsableAt(end) => FrameNote::UsableAt(self.end(end)),
-            FrameNote::Request { number, extent } => {
-                FrameNote::Request { number, extent: self.extent(extent) }
+            FrameNote::Request { number, extent, content } => {
+                FrameNote::Request { number, extent: self.extent(extent), content }
             }
             FrameNote::Reply { number, extent } => {
                 FrameNote::Reply { number, extent: self.extent(extent) }
@@ -300,7 +300,9 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::AsksForTopic { .. }
             | FrameNote::Line(_)
             | FrameNote::Subscription(_)
-            | FrameNote::Subscribes(_)
+            | FrameNote::Subscribes { .. }
+            | FrameNote::QueueIsEmpty(_)
+            | FrameNote::WasRerouted
             | FrameNote::Renumbers { .. }
             | FrameNote::AwaitsCommit
             | FrameNote::Expired

@@ -278,14 +278,17 @@ impl<'s> BatchReader<'s> {
         if who.is_some_and(|who| who.passes_on(message)) {
             self.out.passed_on();
         }
+        let (sender, receiver, scratch) = self.session.ends(self.side);
         match message.exchange {
-            Some(Exchange::Request(number)) => self.out.requests(number.into(), extent),
+            Some(Exchange::Request(number)) => {
+                let key = resolve(message.expr, (&sender.keys, &receiver.keys), scratch);
+                self.out.requests_handed_on(number.into(), extent, content(key, message.query));
+            }
             Some(Exchange::Reply(number) | Exchange::End(number)) => {
                 self.out.replies(number.into(), extent);
             }
             None => {}
         }
-        let (sender, receiver, scratch) = self.session.ends(self.side);
         if message.name == TOKEN {
             let expr = resolve(message.expr, (&sender.keys, &receiver.keys), scratch);
             if let Some(token) = RosToken::read(expr) {
@@ -307,6 +310,13 @@ impl<'s> BatchReader<'s> {
             self.out.superseded(1);
         }
     }
+}
+
+/// A number for the content of a query, which is the same on each session that it is handed on in; 0 if its key is not known.
+fn content(key: &[u8], body: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    (key, body).hash(&mut hasher);
+    if key.is_empty() { 0 } else { hasher.finish().max(1) }
 }
 
 /// The topic of the message in a frame; empty without one.

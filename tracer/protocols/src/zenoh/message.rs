@@ -61,6 +61,8 @@ pub struct NetworkMessage<'a> {
     pub mapping: Option<KeyExprMapping<'a>>,
     /// The query that it is, or is part of the reply to.
     pub exchange: Option<Exchange>,
+    /// The body of a query, as far as it was captured.
+    pub query: &'a [u8],
 }
 
 impl<'a> NetworkMessage<'a> {
@@ -79,6 +81,7 @@ impl<'a> NetworkMessage<'a> {
             consolidation: 0,
             mapping: None,
             exchange: None,
+            query: &[],
         }
     }
 

@@ -53,7 +53,10 @@ impl<'a> NetworkMessage<'a> {
             0x1C => {
                 self.exchange = Some(Exchange::Request(at.z32()?));
                 self.addressed(at, header)?;
-                body::query(at, self)
+                let body = *at;
+                body::query(at, self)?;
+                self.query = body.head(at.position().saturating_sub(body.position()));
+                Ok(())
             }
             0x1B => {
                 self.exchange = Some(Exchange::Reply(at.z32()?));

@@ -16,7 +16,7 @@ impl FrameSink for Exchanges {
 
     fn note(&mut self, note: FrameNote<'_>) {
         match note {
-            FrameNote::Request { number, extent } => self.0.push((false, number, extent)),
+            FrameNote::Request { number, extent, .. } => self.0.push((false, number, extent)),
             FrameNote::Reply { number, extent } => self.0.push((true, number, extent)),
             _ => {}
         }

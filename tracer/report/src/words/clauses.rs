@@ -24,8 +24,8 @@ pub fn clause(clause: &Clause) -> String {
         }
         Clause::Busy { tid, share } => busy(*tid, *share),
         Clause::OffCpu(reason, sleep) => off_cpu(*reason, *sleep).into(),
-        Clause::OfRequests { requests, median } => format!(
-            "of {requests} requests, each followed until its reply was read: {median} in the median"
+        Clause::OfRequests { requests, middle } => format!(
+            "of {requests} requests, each followed until its reply was read: {middle}, the mean of the middle fifth of them"
         ),
         Clause::PageFaults { per_second } => format!(
             "it waited for {per_second:.0} pages of memory in a second to be read from the disk (major faults): it has too little memory (its cgroup's `memory.max` and `memory.pressure`)"

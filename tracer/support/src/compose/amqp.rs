@@ -63,6 +63,28 @@ pub fn consume(channel: u16, queue: &str, tag: &str, no_wait: bool) -> Vec<u8> {
     frame(1, channel, &[&[0, 60, 0, 20, 0, 0][..], &arguments].concat())
 }
 
+/// A `queue.declare` on a channel of a queue that is deleted with its last consumer.
+pub fn declare(channel: u16, queue: &str) -> Vec<u8> {
+    frame(1, channel, &[&[0, 50, 0, 10, 0, 0][..], &short(queue), &[8], &[0; 4]].concat())
+}
+
+/// A `queue.declare-ok` on a channel of a queue with so many messages and no consumer.
+pub fn declare_ok(channel: u16, queue: &str, messages: u32) -> Vec<u8> {
+    let counts = [messages.to_be_bytes(), [0; 4]].concat();
+    frame(1, channel, &[&[0, 50, 0, 11][..], &short(queue), &counts].concat())
+}
+
+/// A `queue.bind` on a channel to an exchange.
+pub fn bind(channel: u16, queue: &str, exchange: &str) -> Vec<u8> {
+    let names = [short(queue), short(exchange), short("")].concat();
+    frame(1, channel, &[&[0, 50, 0, 20, 0, 0][..], &names, &[0], &[0; 4]].concat())
+}
+
+/// A `queue.bind-ok` on a channel.
+pub fn bind_ok(channel: u16) -> Vec<u8> {
+    frame(1, channel, &[0, 50, 0, 21])
+}
+
 /// A `basic.consume-ok` on a channel.
 pub fn consume_ok(channel: u16, tag: &str) -> Vec<u8> {
     frame(1, channel, &[&[0, 60, 0, 21][..], &short(tag)].concat())

@@ -247,6 +247,15 @@ impl LagTable {
         }
     }
 
+    /// Message `number` is the first one of a subscription that began at `since`, after the last message of an earlier one: what came
+    /// between was not for the subscriber.
+    pub fn subscribed_again(&mut self, key: PairKey, number: u64, since: Nanos) {
+        if let Some(pair) = self.pairs.get_mut(&key).filter(|pair| pair.at < since) {
+            pair.sent = pair.sent.max(number.saturating_sub(1));
+            pair.gaps.begin_again(number);
+        }
+    }
+
     /// The last message that was sent to a subscriber is this one: a number of others before it were not sent to it, as was thought.
     /// The first of those that turned out to be others was taken for the one `before`, and is the one `after`.
     pub fn left_out(

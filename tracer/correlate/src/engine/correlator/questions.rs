@@ -5,6 +5,7 @@ use super::super::picture::{Picture, broker_of};
 use super::Correlator;
 use crate::view::Snapshot;
 use wirelap_events::{Comm, FlowRange, GroupId, Nanos, Pid, SocketId, TopicId};
+use wirelap_figures::LocalRequestTimes;
 use wirelap_why::Evidence;
 
 impl Correlator {
@@ -17,6 +18,15 @@ impl Correlator {
     /// Why each row's messages took as long as they did, by the row's name. For adding up repetitions.
     pub fn evidence(&self) -> Vec<(String, Evidence)> {
         self.picture().evidence()
+    }
+
+    /// The times of each row's requests whose both ends are on this host, by the row's name. For adding up repetitions.
+    pub fn requests(&self) -> Vec<(String, LocalRequestTimes)> {
+        let rows = self.accounts.rows.iter().filter_map(|(_, row)| {
+            let requests = row.requests.as_ref()?;
+            Some((row.name.middleware.clone(), requests.figures.times()))
+        });
+        rows.collect()
     }
 
     /// The processes that have messages which ought to have arrived by `now`: what they do is worth a look

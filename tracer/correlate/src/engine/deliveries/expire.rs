@@ -2,6 +2,7 @@
 
 use super::super::accounts::Accounts;
 use super::super::sink::DeliverySink;
+use super::under_way::is_behind;
 use super::{Context, Deliveries};
 use crate::join::{GivenUp, Leftover, Message, Messages};
 use crate::rows::{Rows, nothing};
@@ -18,7 +19,9 @@ impl Deliveries {
                 let is_awaited = |number| c.accounts.lag.is_awaited(topic, number);
                 message.number.is_some_and(is_awaited) && !c.coverage.pauses().has_cut(message.at)
             };
-            if all { messages.least() } else { messages.next_expired(c.coverage.now(), is_awaited) }
+            let (now, flows) = (c.coverage.now(), c.conversations.flows());
+            let is_hindered = |direction| is_behind(direction, now, flows);
+            if all { messages.least() } else { messages.next_expired(now, is_awaited, is_hindered) }
         };
         while let Some(index) = next(&mut self.messages, c) {
             let index = if !all && self.messages.is_retainable(index) {

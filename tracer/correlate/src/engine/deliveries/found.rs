@@ -6,6 +6,7 @@ use super::noted::{
     note_unread,
 };
 use super::settle::uncount;
+use super::under_way::is_behind;
 use super::{Context, Deliveries};
 use crate::join::{Joined, LegState, NewLeg, Receiver};
 use crate::rows::{Counts, Row};
@@ -49,6 +50,9 @@ impl Deliveries {
                 && let Some(node) = c.conversations.node(direction.back())
             {
                 self.messages.note_subscriber(&node);
+                if makes_copies(direction.back(), c.conversations.flows()) {
+                    self.messages.note_copying_direction(&node, direction.back());
+                }
             }
         }
     }
@@ -187,6 +191,11 @@ impl Deliveries {
         let flows = c.conversations.flows();
         let left = || flows.flow(direction)?.marks.left_at(found.extent);
         let (key, joined) = self.messages.join(&new, left, read, &|| takes_all(way, c));
+        if new.message.topology != MessageRouting::Brokered {
+            let is_new = joined == Joined::New;
+            let behind = is_new && is_behind(direction, at, c.conversations.flows());
+            self.messages.note_copying(&new, key, behind);
+        }
         self.unite_rows(&new, key, c);
         if !self.is_assembled(at, direction, found.assembly, key)
             && let Some(flow) = c.conversations.flows_mut().flow_mut(direction)
@@ -330,6 +339,15 @@ fn count_unknown(new: &NewLeg, may_be_cut: bool, c: &mut Context<'_>) {
             new.message.payload_len,
         );
     }
+}
+
+/// True if equal messages in a direction and in others are copies that nobody in between makes.
+fn makes_copies(direction: Direction, flows: &FlowTable) -> bool {
+    flows.get(direction).is_some_and(|conversation| {
+        let protocol = conversation.protocol();
+        conversation.makes_copies(direction.side)
+            && protocol.is_some_and(|protocol| protocol.topology() != MessageRouting::Brokered)
+    })
 }
 
 /// True if who gets messages of a topic on a way gets all of them, as far as is known.

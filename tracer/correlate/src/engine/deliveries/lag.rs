@@ -61,6 +61,9 @@ impl Deliveries {
             c.accounts.lag.unsubscribed(pair, number, said + LONGEST_USUAL_WAY, new.at);
         }
         let pair = (new.way().id(), topic.1);
+        if let Some(present) = new.present.filter(|_| new.queue_was_empty > Nanos(0)) {
+            c.accounts.lag.subscribed_again(pair, number, present.since);
+        }
         if new.follows_after > 0 {
             let messages = c.accounts.lag.not_kept(pair, number, new.follows_after);
             if let Some(row) = c.accounts.rows.get_mut(topic.0).filter(|_| messages > 0) {

@@ -7,6 +7,7 @@ mod datagrams;
 mod expire;
 mod found;
 mod hand_out;
+mod handed_on;
 mod hosts;
 mod kept;
 mod lag;
@@ -30,6 +31,7 @@ use super::coverage::Coverage;
 use super::host::HostState;
 use crate::join::{Assemblies, Messages};
 use crate::rows::Rows;
+use handed_on::HandedOnRequests;
 use hosts::HostClocks;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -52,6 +54,8 @@ pub struct Deliveries {
     /// Time of the last look at who is behind.
     looked: Nanos,
     clocks: HostClocks,
+    /// Requests that came to processes which may hand them on.
+    handed_on: HandedOnRequests,
 }
 
 /// The parts that deliveries are made from, and those that they add to.
@@ -122,6 +126,7 @@ impl Deliveries {
             scratch: None,
             looked: Nanos(0),
             clocks: HostClocks::default(),
+            handed_on: HandedOnRequests::default(),
             config,
         }
     }

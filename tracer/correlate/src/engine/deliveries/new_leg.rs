@@ -4,7 +4,9 @@ use super::Context;
 use crate::join::{LegReader, MessageFacts, NamedClient, NewLeg, Permissions, Presence, Toward};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, GroupId, Nanos};
-use wirelap_flow::{Conversation, Direction, FlowEnds, Found, FoundPlace, Way};
+use wirelap_flow::{
+    Conversation, Direction, Flow, FlowEnds, Found, FoundPlace, SubscriptionStart, Way,
+};
 use wirelap_limits::deliveries::{
     LONGEST_START_UP, MAX_START_UP_MESSAGES, MIN_START_UP_MESSAGES, SILENCE_BEFORE_START_UP,
 };
@@ -54,6 +56,7 @@ pub fn new_leg(
             has_expired: found.has_expired,
             ..Permissions::default()
         },
+        queue_was_empty: queue_was_empty(found, back),
         present: presence((conversation, direction), found, asked.is_some(), c),
         ends,
         reader: LegReader {
@@ -121,13 +124,26 @@ fn presence(
             is_handed_over: true,
         });
     }
-    let known = back.control().subscriptions.as_ref().filter(|_| !is_asked_for);
-    if let Some(begun) = known.and_then(|all| all.begun(found.reader.subscription)) {
+    let start = subscription_start(found, back).filter(|_| !is_asked_for);
+    if let Some(SubscriptionStart { begun, .. }) = start {
         return Some(Presence { since: begun, ready: begun, has_returned, is_handed_over: false });
     }
     let opened = conversation.life.opened?;
     let ready = back.control().set_up.max(opened);
     Some(Presence { since: opened, ready, has_returned, is_handed_over: false })
+}
+
+/// The start of the subscription that a message is for. `back` is the flow of its reader.
+fn subscription_start(found: &Found, back: &Flow) -> Option<SubscriptionStart> {
+    back.control().subscriptions.as_ref()?.start(found.reader.subscription)
+}
+
+/// Time at which the queue that a message is delivered from held no message; 0 if that is not known, or if the message was elsewhere at
+/// that time: in another queue, or with another consumer.
+fn queue_was_empty(found: &Found, back: &Flow) -> Nanos {
+    let may_come_from_elsewhere = found.was_rerouted || found.duplicate;
+    let start = subscription_start(found, back).filter(|_| !may_come_from_elsewhere);
+    start.map_or(Nanos(0), |start| start.was_empty)
 }
 
 /// The client that gets what is sent in this direction, if its name is its own.

@@ -132,7 +132,7 @@ pub fn note_subscriptions(at: Nanos, direction: Direction, c: &mut Context<'_>) 
     for one in found.drain(..) {
         let direction = Direction { side: one.side, ..direction };
         if let Some(flow) = c.conversations.flows_mut().flow_mut(direction) {
-            flow.control_mut().subscriptions.get_or_insert_default().note(&one, at);
+            flow.control_mut().subscriptions.get_or_insert_default().note(one.change, at);
         }
     }
     c.conversations.found_mut().subscriptions = found;

@@ -7,7 +7,7 @@
 
 use super::circumstances::fill_in_alone;
 use super::{Context, Deliveries};
-use crate::join::leg;
+use crate::join::{Receiver, leg};
 use crate::rows::nothing;
 use wirelap_events::{ByteRange, FlowRange, Leg, Nanos, Offset, Stage};
 use wirelap_flow::{
@@ -19,15 +19,43 @@ use wirelap_protocols::MessageRouting;
 
 impl Deliveries {
     /// Takes in the requests and replies that a decoder has just found.
-    pub(super) fn note_exchanges(&self, at: Nanos, direction: Direction, c: &mut Context<'_>) {
+    pub(super) fn note_exchanges(&mut self, at: Nanos, direction: Direction, c: &mut Context<'_>) {
         if c.conversations.found_mut().exchanges.is_empty() {
             return;
         }
         let mut exchanges = std::mem::take(&mut c.conversations.found_mut().exchanges);
-        for found in exchanges.drain(..).filter(|_| !self.config.packets_only) {
-            note_exchange(at, Direction { side: found.side, ..direction }, &found, c);
+        let packets_only = self.config.packets_only;
+        for found in exchanges.drain(..).filter(|_| !packets_only) {
+            let direction = Direction { side: found.side, ..direction };
+            if !self.is_handed_on(at, direction, &found, c) {
+                note_exchange(at, direction, &found, c);
+            }
         }
         c.conversations.found_mut().exchanges = exchanges;
+    }
+
+    /// True for a request that its sender hands on for somebody else. Takes note of requests that their receivers may hand on.
+    fn is_handed_on(
+        &mut self,
+        at: Nanos,
+        direction: Direction,
+        found: &FoundExchange,
+        c: &Context<'_>,
+    ) -> bool {
+        if found.is_reply {
+            self.handed_on.answered(direction.back(), found.number, at);
+            return false;
+        }
+        if found.content == 0 {
+            return false;
+        }
+        let end = |direction| Some(Receiver::at(&c.conversations.node(direction)?));
+        if let Some(to) = end(direction.back()) {
+            self.handed_on.asked(direction, found.number, (to, found.content), at);
+        }
+        end(direction).is_some_and(|by| {
+            self.handed_on.is_handed_on(direction, (by, found.content), (at, self.hold()))
+        })
     }
 
     /// Adds the round trips whose reply was read in this direction, and gives up what has waited for too long.

@@ -13,8 +13,8 @@ use super::outstanding::{Outstanding, is_throttled};
 use super::{Deliveries, Observed};
 use rustc_hash::FxHashMap;
 use wirelap_events::{GroupId, Nanos, Saturate, TopicId};
-use wirelap_flow::{Direction, Flow, Marks};
-use wirelap_limits::deliveries::LONGEST_USUAL_WAY;
+use wirelap_flow::{Direction, Flow, FlowTable, Marks};
+use wirelap_limits::deliveries::{LONGEST_USUAL_WAY, RECEIVER_BEHIND_AFTER};
 use wirelap_why::{Lag, LagHolder, LagTable, Pair, PairKey, TopicKey, Whereabouts};
 
 /// The shortest time for which messages are somewhere before that place holds them up.
@@ -244,6 +244,17 @@ fn lets_broker_send(back: &Flow, last: Option<Nanos>, (since, now): (Nanos, Nano
 /// True if bytes that the broker wrote have not arrived, so that it cannot send more.
 pub fn is_hindered(flow: &Flow) -> bool {
     matches!(&flow.marks, Marks::Tcp(marks) if marks.is_backed_up())
+}
+
+/// True if bytes that the sender of a direction wrote some time ago have not arrived, so that later ones may wait in its socket or in the
+/// sender itself.
+pub fn is_behind(direction: Direction, now: Nanos, flows: &FlowTable) -> bool {
+    flows.flow(direction).is_some_and(|flow| match &flow.marks {
+        Marks::Tcp(marks) => {
+            marks.backed_up_since().is_some_and(|at| at + RECEIVER_BEHIND_AFTER < now)
+        }
+        Marks::Udp(_) => false,
+    })
 }
 
 /// Time at which the subscriber let the broker send the last time, where it has to: it asked for messages, or else acknowledged

@@ -1,11 +1,12 @@
 //! New messages, and new legs of open ones.
 
+use super::super::forwarders::Receiver;
 use super::super::index::Added;
 use super::super::new_leg::{Joined, NewLeg};
 use super::super::open::{LegState, Message};
 use super::Messages;
 use wirelap_events::{GroupId, Nanos, Saturate, Stamp};
-use wirelap_flow::{LegKey, Node};
+use wirelap_flow::{Direction, LegKey, Node};
 use wirelap_limits::deliveries::HOLDS_REMEMBERED;
 use wirelap_protocols::MessageRouting;
 
@@ -65,6 +66,35 @@ impl Messages {
         }
         let key = self.add_leg(index, new, None);
         (key, if is_orphan { Joined::Orphan } else { Joined::New })
+    }
+
+    /// Notes how far the receiver of a leg is, whose sender sends copies of its messages to others. If the leg's message seems to be new
+    /// and its receiver is `behind`, it may be the copy of one that is forgotten, and tells nothing.
+    pub fn note_copying(&mut self, new: &NewLeg, key: LegKey, behind: bool) {
+        let message = self.leg(key).filter(|_| new.may_copy).map(|leg| leg.message);
+        if let Some(message) = message.and_then(|message| self.open.get(message)) {
+            let serial = if behind { 0 } else { message.serial };
+            self.copying.note(Receiver::at(&new.ends.sender), new.direction, serial);
+        }
+    }
+
+    /// Notes a direction in which a sender may send copies of its messages.
+    pub fn note_copying_direction(&mut self, sender: &Node, direction: Direction) {
+        self.copying.note(Receiver::at(sender), direction, 0);
+    }
+
+    /// True if the sender of a message may send a copy of it in a direction that `is_hindered`: it has not carried a later one.
+    pub(super) fn awaits_copy(
+        &self,
+        message: &Message,
+        is_hindered: impl Fn(Direction) -> bool,
+    ) -> bool {
+        if message.facts.topology == MessageRouting::Brokered {
+            return false;
+        }
+        let Some(first) = self.legs.get(message.first) else { return false };
+        let mut behind = self.copying.not_beyond(Receiver::at(first.sender()), message.serial);
+        behind.any(is_hindered)
     }
 
     /// True if a message that was found at `at` may have come to its sender unseen. A message from a process to itself

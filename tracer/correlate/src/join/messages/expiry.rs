@@ -5,22 +5,28 @@ use super::Messages;
 use slab::Slab;
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Saturate, Transport};
+use wirelap_flow::Direction;
 use wirelap_limits::deliveries::LONGEST_UNREAD;
 use wirelap_protocols::MessageRouting;
 
 impl Messages {
     /// The next message whose time has come, for [`Messages::give_up`]. `None` when there is none. One that `is_awaited` by a
-    /// subscriber that is behind is kept, as long as there is room for it.
+    /// subscriber that is behind is kept, as long as there is room for it, and so is one whose copy may wait in a direction
+    /// that `is_hindered`.
     pub fn next_expired(
         &mut self,
         now: Nanos,
         is_awaited: impl Fn(&Message) -> bool,
+        is_hindered: impl Fn(Direction) -> bool,
     ) -> Option<usize> {
         while let Some((at, index)) = self.first_soon()
             && at <= now
         {
             self.queues.soon.pop_front();
-            if self.is_done(index) {
+            let message = &self.open[index];
+            if self.is_done(index)
+                && !(self.has_room_to_keep() && self.awaits_copy(message, &is_hindered))
+            {
                 return Some(index);
             }
             let message = &self.open[index];
@@ -32,6 +38,7 @@ impl Messages {
         {
             self.queues.late.pop_front();
             let has_room = self.has_room_to_keep();
+            let awaits_copy = self.awaits_copy(&self.open[index], &is_hindered);
             let is_put_back = self.is_put_back(index);
             let message = &mut self.open[index];
             // A late leg has patience of its own, and one that is known to lie in a socket more.
@@ -41,7 +48,7 @@ impl Messages {
                 self.queues.late.push_back((now + self.limits.patience, index, message.serial));
                 continue;
             }
-            let is_awaited = is_put_back || is_awaited(message);
+            let is_awaited = is_put_back || awaits_copy || is_awaited(message);
             if lies && (message.is_kept || has_room) && is_awaited {
                 self.kept.grow(usize::from(!message.is_kept));
                 message.is_kept = true;

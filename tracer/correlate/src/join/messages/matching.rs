@@ -212,6 +212,7 @@ impl Messages {
         carried: Option<Listed>,
         takes_all: &dyn Fn() -> TakesAll,
     ) -> Option<(usize, Relation)> {
+        let carried = self.not_in_queue(new).max(carried);
         let at = |index: usize| self.came_at(index, new);
         let is_stale = |index: usize| at(index) + self.limits.hold < new.written;
         let relation = |index: usize| self.related(index, new);
@@ -273,6 +274,16 @@ impl Messages {
         let found =
             other.or_else(|| old.by_ref().rev().take(SEARCHED).find_map(relation)).or(later);
         found.or_else(|| self.overtaken(new, carried?).and_then(relation).filter(is_child))
+    }
+
+    /// The last message with the content of a new leg that had come to its sender when the queue that it is delivered from held nothing.
+    fn not_in_queue(&self, new: &NewLeg) -> Option<Listed> {
+        let is_from_queue = new.queue_was_empty > Nanos(0) && !new.message.identity.exact;
+        if !is_from_queue || !new.is_from_server() {
+            return None;
+        }
+        let came_before = |index: usize| self.came_at(index, new) < new.queue_was_empty;
+        self.index.last_of(new.message.identity, came_before)
     }
 
     /// Time at which a message came to the server that a new leg is from, and else to anybody: proxies may have kept it before.
