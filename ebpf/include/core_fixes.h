@@ -166,6 +166,12 @@ static __always_inline bool in_irq_or_packets(struct task_struct *current)
 	return preempt_count(current) & 0x00ffff00;
 }
 
+/* Whether a hardirq is being served, as those of timers that wake threads are: packets come in softirqs. */
+static __always_inline bool in_hard_irq(struct task_struct *current)
+{
+	return preempt_count(current) & 0x000f0000;
+}
+
 /*
  * Since 5.18 (9c2136be0878) sched_switch has the state of the thread that leaves; on earlier kernels it is read from the
  * thread, where a wakeup may have changed it. Its `state` was renamed to `__state` in 5.14 (2f064a59a11f).

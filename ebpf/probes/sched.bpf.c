@@ -265,6 +265,7 @@ int BPF_PROG(task_woken, struct task_struct *task)
 	state->waker_pid = pid_of(current);
 	state->waker_tid = tid_of(current);
 	state->from_irq = in_irq_or_packets(current);
+	state->from_hard_irq = in_hard_irq(current);
 	state->waker_comm[0] = ((__u64 *)current->comm)[0];
 	state->waker_comm[1] = ((__u64 *)current->comm)[1];
 	/* With throttled threads, a thread that was asleep runs first and only then waits for quota. */
@@ -309,6 +310,7 @@ static __always_inline void leave(struct task_state *state, struct task_struct *
 	state->waker_comm[0] = ((__u64 *)next->comm)[0];
 	state->waker_comm[1] = ((__u64 *)next->comm)[1];
 	state->from_irq = 0;
+	state->from_hard_irq = 0;
 	begin_wait(state, prev);
 }
 
@@ -316,6 +318,8 @@ static __always_inline void fill_wake(struct wl_wake *out, struct task_state *st
 				      struct task_struct *task, __u64 throttled)
 {
 	out->head.flags = state->from_irq ? WL_FROM_IRQ : 0;
+	if (state->from_hard_irq)
+		out->head.flags |= WL_HARD_IRQ;
 	if (state->left && state->left_cpu != out->head.cpu)
 		out->head.flags |= WL_MIGRATED;
 	if (state->missed)

@@ -5,6 +5,8 @@
 //! left, neighbours among the older ones are put together: the further back, the coarser, and what lies
 //! within a coarse stretch is shared out evenly.
 
+mod locks;
+
 use wirelap_events::{Holder, Nanos, OffCpu, OffCpuReason, Saturate, SleepCall, Wake};
 use wirelap_limits::threads::{LOCK_HOLDER_MEMORY, LONGEST_LOCK_CHECK, THREAD_HISTORY};
 
@@ -23,6 +25,7 @@ struct OffCpuSums {
     locked: Nanos,
     deaf: Nanos,
     blocked: Nanos,
+    stopped: Nanos,
     polled: Nanos,
     timed: Nanos,
     hidden: Nanos,
@@ -39,6 +42,7 @@ impl OffCpuSums {
             locked: one.locked,
             deaf: one.deaf,
             blocked: one.blocked,
+            stopped: one.stopped,
             polled: one.polled,
             timed: one.timed,
             hidden: one.hidden,
@@ -54,6 +58,7 @@ impl OffCpuSums {
             locked: self.locked + more.locked,
             deaf: self.deaf + more.deaf,
             blocked: self.blocked + more.blocked,
+            stopped: self.stopped + more.stopped,
             polled: self.polled + more.polled,
             timed: self.timed + more.timed,
             hidden: self.hidden + more.hidden,
@@ -123,15 +128,17 @@ impl ThreadHistory {
             locked: if waker.is_some() { asleep } else { Nanos(0) },
             deaf: if is_deaf(wake) { asleep } else { Nanos(0) },
             blocked: if is_blocked(wake) { asleep } else { Nanos(0) },
+            stopped: if wake.reason == OffCpuReason::Stopped { asleep } else { Nanos(0) },
             polled: if waker.is_none() && is_polling(wake) { asleep } else { Nanos(0) },
             timed: if waker.is_none() && is_timed(wake) { asleep } else { Nanos(0) },
+            timed_poll: if is_timed_poll(wake) { asleep } else { Nanos(0) },
             waker: waker.unwrap_or(Holder::NOBODY),
             rest: wake.rest,
             ..OffCpu::NONE
         };
         std::iter::once(&wake.holder).chain(&wake.others).for_each(|holder| own.add_holder(holder));
         if let Some(waker) = waker.filter(|_| looked && !timed_out)
-            && self.let_go(waker)
+            && self.let_go(waker, (left, asleep))
         {
             self.passer = Some((at, waker));
         }
@@ -158,36 +165,6 @@ impl ThreadHistory {
         let sums = before.and(OffCpuSums::of(own));
         self.stretches.push(OffCpuSpan { running, rest, sums, own: *own, timed_out });
         self.ends.push(running);
-    }
-
-    /// Notes that `waker` let go of a lock: sleeps just before that ended by a time limit were for the same one. True if
-    /// there were any.
-    fn let_go(&mut self, waker: Holder) -> bool {
-        let mut first = self.stretches.len();
-        let mut next_left = None;
-        while let Some(index) = first.checked_sub(1) {
-            let stretch = &self.stretches[index];
-            let looked =
-                next_left.is_none_or(|left: Nanos| left - stretch.running <= LONGEST_LOCK_CHECK);
-            if !stretch.timed_out || !looked {
-                break;
-            }
-            next_left = stretch.rest.map(|(left, _)| left);
-            first = index;
-            if next_left.is_none() {
-                break;
-            }
-        }
-        let any = first < self.stretches.len();
-        for index in first..self.stretches.len() {
-            let before = index.checked_sub(1).map(|i| self.stretches[i].sums).unwrap_or_default();
-            let stretch = &mut self.stretches[index];
-            (stretch.own.locked, stretch.own.waker) = (stretch.own.asleep, waker);
-            stretch.own.timed = Nanos(0);
-            stretch.timed_out = false;
-            stretch.sums = before.and(OffCpuSums::of(&stretch.own));
-        }
-        any
     }
 
     /// Every two stretches of the older half become one.
@@ -241,6 +218,7 @@ impl ThreadHistory {
             locked: end.locked - start.locked,
             deaf: end.deaf - start.deaf,
             blocked: end.blocked - start.blocked,
+            stopped: end.stopped - start.stopped,
             polled: end.polled - start.polled,
             timed: end.timed - start.timed,
             hidden: end.hidden - start.hidden,
@@ -260,14 +238,6 @@ impl ThreadHistory {
         }
         let (start, end) = (self.sums_at(from, self.after(from)), self.sums_at(to, self.after(to)));
         Some((end.asleep - start.asleep) - (end.blocked - start.blocked))
-    }
-
-    /// The longest time between two moments in which it waited until another thread let go.
-    pub fn longest_lock(&self, from: Nanos, to: Nanos) -> Option<(Nanos, Nanos)> {
-        let within = self.within(self.after(from), to).map(|(_, stretch)| stretch);
-        let longest = within.max_by_key(|stretch| stretch.own.locked)?;
-        let (left, woken) = longest.rest?;
-        Some((left.max(from), woken.min(to)))
     }
 
     /// True if the thread was awake at that moment; `None` if it was not followed then, or only
@@ -291,6 +261,9 @@ impl ThreadHistory {
                 rested.add_held(holder, holder.held.share(part, whole));
             }
             rested.rest += stretch.own.rest.share(part, whole);
+            if let Some(slept) = stretch.timed_poll_within(from, to) {
+                rested.timed_poll = slept;
+            }
             if stretch.own.throttled > throttled {
                 (throttled, rested.cgroup) = (stretch.own.throttled, stretch.own.cgroup);
             }
@@ -321,6 +294,7 @@ impl ThreadHistory {
                 locked: asleep.min(own.locked),
                 deaf: asleep.min(own.deaf),
                 blocked: asleep.min(own.blocked),
+                stopped: asleep.min(own.stopped),
                 polled: asleep.min(own.polled),
                 timed: asleep.min(own.timed),
                 ..OffCpuSums::default()
@@ -335,6 +309,7 @@ impl ThreadHistory {
                 locked: share(own.locked),
                 deaf: share(own.deaf),
                 blocked: share(own.blocked),
+                stopped: share(own.stopped),
                 polled: share(own.polled),
                 timed: share(own.timed),
                 hidden: share(own.hidden),
@@ -364,7 +339,13 @@ fn is_blocked(wake: &Wake) -> bool {
 
 /// True if data on any of the sockets that the thread watched would have ended its rest.
 fn is_polling(wake: &Wake) -> bool {
-    wake.reason == OffCpuReason::Asleep && wake.sleep == SleepCall::Poll
+    let polls = matches!(wake.sleep, SleepCall::Poll | SleepCall::TimedPoll);
+    wake.reason == OffCpuReason::Asleep && polls
+}
+
+/// True if it was a timer of the thread's own that ended such a rest.
+fn is_timed_poll(wake: &Wake) -> bool {
+    wake.reason == OffCpuReason::Asleep && wake.sleep == SleepCall::TimedPoll
 }
 
 /// The thread that a sleeper waited for: the one that let go of a lock, or another process's. A timer or data that
@@ -375,13 +356,21 @@ fn awaited(wake: &Wake) -> Option<Holder> {
     let awaits = match wake.sleep {
         SleepCall::Lock => wake.waker.tid != wake.task.tid,
         SleepCall::Call | SleepCall::Poll => is_other,
-        SleepCall::Timer | SleepCall::Unknown => false,
+        SleepCall::Timer | SleepCall::TimedPoll | SleepCall::Unknown => false,
     };
     let waker = Holder { task: wake.waker, comm: wake.waker_comm, held: Nanos(0) };
     (by_thread && awaits).then_some(waker)
 }
 
 impl OffCpuSpan {
+    /// The part of its sleep after a moment if a timer of the thread's own ended that in a wait for data, and 0 if something else did; `None` if
+    /// the thread did not sleep, or slept on at the second moment.
+    fn timed_poll_within(&self, from: Nanos, to: Nanos) -> Option<Nanos> {
+        let (left, woken) = self.rest?;
+        let is_ended = left < woken && woken <= to;
+        is_ended.then(|| self.own.timed_poll.min(woken - left.max(from)))
+    }
+
     /// The part of the time in which others had the CPU that lies between two moments, and the whole of it.
     fn held_within(&self, begins: Nanos, from: Nanos, to: Nanos) -> (Nanos, Nanos) {
         let since = self.rest.map_or(begins, |(_, woken)| woken + self.own.throttled);

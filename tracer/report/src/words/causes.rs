@@ -18,7 +18,7 @@ pub fn busy(tid: Tid, share: f64) -> String {
 /// The reason why a thread was off the CPU.
 pub const fn off_cpu(reason: OffCpuReason, sleep: SleepCall) -> &'static str {
     match (reason, sleep) {
-        (OffCpuReason::Asleep, SleepCall::Timer) => {
+        (OffCpuReason::Asleep, SleepCall::Timer | SleepCall::TimedPoll) => {
             "the thread slept for a time of its own choice: a sleep, or a wait with a time limit that ran out"
         }
         (OffCpuReason::Asleep, SleepCall::Lock) => {
