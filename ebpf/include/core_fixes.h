@@ -198,6 +198,29 @@ static __always_inline __u32 prev_state(__u64 *ctx)
 	return BPF_CORE_READ((struct task_struct___old_state *)prev, state);
 }
 
+/* With CONFIG_SCHED_INFO, kernel/sched/stats.h notes when a thread that can run begins to wait for a CPU, by its run queue's clock. */
+struct sched_info___queued {
+	unsigned long long last_queued;
+} __attribute__((preserve_access_index));
+
+struct task_struct___queued {
+	struct sched_info___queued sched_info;
+} __attribute__((preserve_access_index));
+
+/* For how long the thread that is switched to has waited for this CPU; 0 if the kernel does not tell. */
+static __always_inline __u64 queued_for(struct task_struct *next)
+{
+	struct task_struct___queued *queued = (void *)next;
+	__u64 since, clock;
+
+	if (!bpf_core_field_exists(struct sched_info___queued, last_queued) ||
+	    !bpf_core_field_exists(struct cfs_rq, rq))
+		return 0;
+	since = BPF_CORE_READ(queued, sched_info.last_queued);
+	clock = BPF_CORE_READ(next, se.cfs_rq, rq, clock);
+	return since && clock > since ? clock - since : 0;
+}
+
 /*
  * CPU quotas. Since 6.18 (e1fad12dcb66) each thread of a cgroup without remaining quota leaves the run queue on its return
  * to user space, with a flag; on earlier kernels the whole cgroup leaves the run queue, with all its queued threads.

@@ -130,4 +130,60 @@ mod tests {
         let delivery = delivered::delivery(vec![first, second]);
         assert_eq!(rest_of(&delivery, 1, Segment::BrokerDwell, Nanos(900)), Some(TIMED));
     }
+
+    fn hop(left: u64, woken: u64, sleep: SleepCall) -> Hop {
+        let (left, woken) = (Some(Nanos(left)), Nanos(woken));
+        Hop { left, woken, running: woken, sleep, from_irq: true, ..Hop::default() }
+    }
+
+    /// How a reader rested for which data waited from 100 to 1,100 ns, and that left the CPU last at `left`.
+    fn reader_rested(left: u64, sleep: SleepCall) -> Option<Rest> {
+        let mut leg = delivered::leg(&[(Stage::Ready, 100), (Stage::Wakeup, 1_100)]);
+        leg.chain.push(hop(left, 1_100, sleep));
+        rest_of(&delivered::delivery(vec![leg]), 0, Segment::Wakeup, Nanos(1_000))
+    }
+
+    #[test]
+    fn a_reader_that_polls_until_its_own_timer_sleeps_for_a_time_of_its_own() {
+        assert_eq!(reader_rested(120, SleepCall::TimedPoll), Some(TIMED));
+        let polled = Some((OffCpuReason::Asleep, SleepCall::Poll));
+        assert_eq!(reader_rested(120, SleepCall::Poll), polled);
+        // It looked around for the last time, and had waited for something else before.
+        assert_eq!(reader_rested(1_000, SleepCall::TimedPoll), polled);
+    }
+
+    #[test]
+    fn who_is_woken_by_one_that_sleeps_for_a_time_of_its_own_waits_for_that() {
+        let mut leg = delivered::leg(&[(Stage::Ready, 100), (Stage::Wakeup, 1_100)]);
+        leg.chain.push(hop(120, 1_100, SleepCall::TimedPoll));
+        leg.chain.push(Hop { from_irq: false, ..hop(10, 1_150, SleepCall::Lock) });
+        let delivery = delivered::delivery(vec![leg]);
+        assert_eq!(rest_of(&delivery, 0, Segment::Wakeup, Nanos(1_000)), Some(TIMED));
+    }
+
+    /// A thread of a broker writes to its disk several times before it answers, and hands the answer to one that waits for work.
+    #[test]
+    fn what_a_thread_was_blocked_for_in_all_counts_and_not_its_last_rest() {
+        let told = |rested: OffCpu| {
+            let first = delivered::leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
+            let mut second = delivered::leg(&[(Stage::Send, 1_100), (Stage::Read, 1_200)]);
+            let blocked = hop(990, 1_000, SleepCall::Unknown);
+            second.before.push(Hop { reason: OffCpuReason::Blocked, ..blocked });
+            second.before.push(hop(0, 1_050, SleepCall::Poll));
+            let mut delivery = delivered::delivery(vec![first, second]);
+            let rests = LegOffCpu { dwell: Some(rested), ..LegOffCpu::NONE };
+            delivery.off_cpu = [LegOffCpu::NONE, rests].into_iter().collect();
+            rest_of(&delivery, 1, Segment::BrokerDwell, Nanos(850))
+        };
+        let rested = |blocked, stopped, deaf| {
+            let [blocked, stopped, deaf] = [blocked, stopped, deaf].map(Nanos);
+            OffCpu { asleep: Nanos(850), blocked, stopped, deaf, ..OffCpu::NONE }
+        };
+        assert_eq!(told(rested(800, 0, 800)), Some(BLOCKED));
+        assert_eq!(told(rested(800, 800, 800)), Some(STOPPED));
+        // What another thread was blocked for is not its own rest.
+        let polled = Some((OffCpuReason::Asleep, SleepCall::Poll));
+        assert_eq!(told(rested(800, 0, 0)), polled);
+        assert_eq!(told(rested(100, 0, 100)), polled);
+    }
 }

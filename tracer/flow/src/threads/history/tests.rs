@@ -58,6 +58,17 @@ fn nothing_is_claimed_of_what_was_missed() {
     assert_eq!(history.was_awake(Nanos(400)), None);
 }
 
+/// The switch to a thread that goes on was not seen; the next one tells of the stop, and when that ended.
+#[test]
+fn a_stop_is_known_where_the_switch_after_it_was_missed() {
+    let ((at, stop), (next_at, next)) = (wake(100, 900, 900), wake(950, 980, 990));
+    let stop = Wake { reason: OffCpuReason::Stopped, ..stop };
+    let history = history(&[(at, stop), (next_at, Wake { missed: true, ..next })]);
+    let rested = history.between(Nanos(100), Nanos(990)).unwrap();
+    let sleeps = (rested.stopped.0, rested.asleep.0);
+    assert_eq!((sleeps, rested.waited.0, rested.hidden.0), ((800, 830), 10, 50));
+}
+
 #[test]
 fn what_is_long_past_is_coarse_but_not_forgotten() {
     let mut history = ThreadHistory::default();
