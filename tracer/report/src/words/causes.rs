@@ -18,7 +18,7 @@ pub fn busy(tid: Tid, share: f64) -> String {
 /// The reason why a thread was off the CPU.
 pub const fn off_cpu(reason: OffCpuReason, sleep: SleepCall) -> &'static str {
     match (reason, sleep) {
-        (OffCpuReason::Asleep, SleepCall::Timer | SleepCall::TimedPoll) => {
+        (OffCpuReason::Asleep, SleepCall::Timer) => {
             "the thread slept for a time of its own choice: a sleep, or a wait with a time limit that ran out"
         }
         (OffCpuReason::Asleep, SleepCall::Lock) => {
@@ -26,6 +26,9 @@ pub const fn off_cpu(reason: OffCpuReason, sleep: SleepCall) -> &'static str {
         }
         (OffCpuReason::Asleep, SleepCall::Poll) => {
             "the thread waited for data of other connections, or for a time (epoll_wait, poll, select)"
+        }
+        (OffCpuReason::Asleep, SleepCall::TimedPoll) => {
+            "the thread waited for data of other connections or for a time (epoll_wait, poll, select), and in the end a timer of its own woke it"
         }
         (OffCpuReason::Stopped, _) => "the thread was stopped (SIGSTOP, or a debugger)",
         (OffCpuReason::Blocked, _) => {
