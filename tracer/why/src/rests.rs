@@ -92,8 +92,7 @@ pub fn waited_for_none(delivery: &Delivery, leg: usize, time: Nanos) -> bool {
     let hops = on.before.iter().filter(is_own).map(rested).max().unwrap_or_default();
     let rests = delivery.off_cpu_of(leg);
     let threads = [rests.dwell, rests.sender].into_iter().flatten();
-    let own_time = |rest: OffCpu| rest.deaf.max(rest.timed).max(rest.timed_poll);
-    let longest = threads.map(own_time).max().unwrap_or_default();
+    let longest = threads.map(|rest| rest.deaf.max(rest.timed)).max().unwrap_or_default();
     hops.max(longest) > Nanos(time.0 / 2)
 }
 

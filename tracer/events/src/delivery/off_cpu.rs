@@ -21,8 +21,7 @@ pub struct OffCpu {
     /// The part of `asleep` that a timer ended, while the thread slept in a call by which it also waits for others: a sleep (as Java's
     /// `Thread.sleep`), or a wait with a time limit.
     pub timed: Nanos,
-    /// The length of the last sleep, if it was a wait in `epoll_wait`, `poll` or `select` that a timer of the thread's own ended: a part of
-    /// `polled`. 0 if something else ended it.
+    /// The part of `polled` that a timer of the thread's own ended; 0 if something else ended its last sleep.
     pub timed_poll: Nanos,
     /// The thread that slept until a timer ended that, while this one waited for it to let go, for most of `blocked`: then `blocker` is it.
     pub behind_timer: bool,
@@ -143,7 +142,7 @@ impl AddAssign<&OffCpu> for OffCpu {
         self.preemptions.grow(rhs.preemptions);
         self.rest += rhs.rest;
         self.timed += rhs.timed;
-        self.timed_poll = self.timed_poll.max(rhs.timed_poll);
+        self.timed_poll += rhs.timed_poll;
         self.throttled += rhs.throttled;
         self.locked += rhs.locked;
         self.deaf += rhs.deaf;

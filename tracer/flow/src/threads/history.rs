@@ -28,6 +28,7 @@ struct OffCpuSums {
     stopped: Nanos,
     polled: Nanos,
     timed: Nanos,
+    timed_poll: Nanos,
     hidden: Nanos,
     preemptions: u32,
 }
@@ -45,6 +46,7 @@ impl OffCpuSums {
             stopped: one.stopped,
             polled: one.polled,
             timed: one.timed,
+            timed_poll: one.timed_poll,
             hidden: one.hidden,
             preemptions: one.preemptions,
         }
@@ -61,6 +63,7 @@ impl OffCpuSums {
             stopped: self.stopped + more.stopped,
             polled: self.polled + more.polled,
             timed: self.timed + more.timed,
+            timed_poll: self.timed_poll + more.timed_poll,
             hidden: self.hidden + more.hidden,
             preemptions: self.preemptions.wrapping_add(more.preemptions),
         }
@@ -221,6 +224,7 @@ impl ThreadHistory {
             stopped: end.stopped - start.stopped,
             polled: end.polled - start.polled,
             timed: end.timed - start.timed,
+            timed_poll: end.timed_poll - start.timed_poll,
             hidden: end.hidden - start.hidden,
             ..OffCpu::NONE
         });
@@ -254,15 +258,15 @@ impl ThreadHistory {
     /// Fills in who had the CPU between two moments, whose quota was used up and who let go. `begin` is the first stretch
     /// that ends after the first of them.
     fn name(&self, begin: usize, (from, to): (Nanos, Nanos), rested: &mut OffCpu) {
-        let (mut throttled, mut locked) = (Nanos(0), Nanos(0));
+        let (mut throttled, mut locked, mut was_timed) = (Nanos(0), Nanos(0), false);
         for (begins, stretch) in self.within(begin, to) {
             let (part, whole) = stretch.held_within(begins, from, to);
             for holder in stretch.own.holders() {
                 rested.add_held(holder, holder.held.share(part, whole));
             }
             rested.rest += stretch.own.rest.share(part, whole);
-            if let Some(slept) = stretch.timed_poll_within(from, to) {
-                rested.timed_poll = slept;
+            if stretch.slept_until(to) {
+                was_timed = stretch.own.timed_poll > Nanos(0);
             }
             if stretch.own.throttled > throttled {
                 (throttled, rested.cgroup) = (stretch.own.throttled, stretch.own.cgroup);
@@ -276,6 +280,9 @@ impl ThreadHistory {
         }
         if rested.locked == Nanos(0) {
             rested.waker = Holder::NOBODY;
+        }
+        if !was_timed {
+            rested.timed_poll = Nanos(0);
         }
     }
 
@@ -297,6 +304,7 @@ impl ThreadHistory {
                 stopped: asleep.min(own.stopped),
                 polled: asleep.min(own.polled),
                 timed: asleep.min(own.timed),
+                timed_poll: asleep.min(own.timed_poll),
                 ..OffCpuSums::default()
             }
         } else {
@@ -312,6 +320,7 @@ impl ThreadHistory {
                 stopped: share(own.stopped),
                 polled: share(own.polled),
                 timed: share(own.timed),
+                timed_poll: share(own.timed_poll),
                 hidden: share(own.hidden),
                 ..OffCpuSums::default()
             }
@@ -363,12 +372,9 @@ fn awaited(wake: &Wake) -> Option<Holder> {
 }
 
 impl OffCpuSpan {
-    /// The part of its sleep after a moment if a timer of the thread's own ended that in a wait for data, and 0 if something else did; `None` if
-    /// the thread did not sleep, or slept on at the second moment.
-    fn timed_poll_within(&self, from: Nanos, to: Nanos) -> Option<Nanos> {
-        let (left, woken) = self.rest?;
-        let is_ended = left < woken && woken <= to;
-        is_ended.then(|| self.own.timed_poll.min(woken - left.max(from)))
+    /// True if the thread slept, and was woken by a moment.
+    fn slept_until(&self, to: Nanos) -> bool {
+        self.rest.is_some_and(|(left, woken)| left < woken && woken <= to)
     }
 
     /// The part of the time in which others had the CPU that lies between two moments, and the whole of it.

@@ -228,19 +228,21 @@ fn who_has_the_lock_and_the_cpu_keeps_others_waiting_for_the_lock() {
 }
 
 #[test]
-fn the_last_sleep_tells_if_it_ended_by_a_timer_of_its_own() {
+fn sleeps_by_timers_count_if_the_last_one_was_such_a_sleep() {
     let poll = |left, woken, sleep| {
         let (at, wake) = wake(left, woken, woken + 10);
         (at, Wake { sleep, from_irq: true, ..wake })
     };
     let history = history(&[
         poll(100, 200, SleepCall::Poll),
+        poll(210, 250, SleepCall::TimedPoll),
+        poll(260, 280, SleepCall::Poll),
         poll(300, 800, SleepCall::TimedPoll),
         wake(850, 850, 860),
     ]);
     let rested = |from, to| history.between(Nanos(from), Nanos(to)).unwrap();
     let all = rested(100, 900);
-    assert_eq!((all.timed_poll, all.polled, all.timed), (Nanos(500), Nanos(600), Nanos(0)));
+    assert_eq!((all.timed_poll, all.polled, all.timed), (Nanos(540), Nanos(660), Nanos(0)));
     assert_eq!(rested(500, 900).timed_poll, Nanos(300));
     // What ends later tells nothing of what came before.
     assert_eq!(rested(100, 700).timed_poll, Nanos(0));
