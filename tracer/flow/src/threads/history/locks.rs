@@ -33,6 +33,8 @@ impl ThreadHistory {
             }
             stretch.keep_from(waker, locked);
         }
+        let before =
+            before.filter(|&index| self.stretches[index].kept_from(waker, locked) > Nanos(0));
         if let Some(before) = before {
             self.split_off_wait(before);
             self.stretches[before.saturating_add(1)].keep_from(waker, locked);
@@ -98,16 +100,20 @@ impl OffCpuSpan {
         next_left - self.running <= LONGEST_LOCK_CHECK
     }
 
-    /// Counts what the thread waited for a CPU that `waker` had as a wait for the lock that this one had as well: on another CPU, the thread would
-    /// have waited for the lock. Only where it then slept on it for as long is it known that the other one had it all the time.
+    /// Time for which the thread waited for a CPU that `waker` had, if it then slept for as long on a lock that this one had: only then is it known that
+    /// this one had the lock all the time.
+    fn kept_from(&self, waker: Holder, locked: Nanos) -> Nanos {
+        let held = self.own.holders().find(|holder| holder.task == waker.task);
+        let held = held.map_or(Nanos(0), |holder| holder.held);
+        let held = held.min(self.own.waited - self.own.throttled);
+        if held <= locked { held } else { Nanos(0) }
+    }
+
+    /// Counts this time as a wait for the lock: on another CPU, the thread would have waited for the lock.
     fn keep_from(&mut self, waker: Holder, locked: Nanos) {
-        let Some((left, woken)) = self.rest else { return };
+        let held = self.kept_from(waker, locked);
+        let Some((left, woken)) = self.rest.filter(|_| held > Nanos(0)) else { return };
         let own = &mut self.own;
-        let held = own.holders().find(|holder| holder.task == waker.task);
-        let held = held.map_or(Nanos(0), |holder| holder.held).min(own.waited - own.throttled);
-        if held == Nanos(0) || held > locked {
-            return;
-        }
         let others = *own;
         (own.holder, own.others) = (OffCpu::NONE.holder, OffCpu::NONE.others);
         others
