@@ -107,6 +107,7 @@ struct task_state {
 	__u32 waker_pid;
 	__u32 waker_tid;
 	__u8 from_irq;
+	__u8 from_hard_irq;
 	__u8 off_cpu;     /* why it left the CPU: enum wl_off_cpu */
 	__u8 traced;      /* it, or its process before its last wakeup, has used a traced socket */
 	__u8 process;     /* of a group leader: a thread of the process has used a traced socket */

@@ -166,6 +166,12 @@ static __always_inline bool in_irq_or_packets(struct task_struct *current)
 	return preempt_count(current) & 0x00ffff00;
 }
 
+/* Whether a hardirq is being served, as those of timers that wake threads are: packets come in softirqs. */
+static __always_inline bool in_hard_irq(struct task_struct *current)
+{
+	return preempt_count(current) & 0x000f0000;
+}
+
 /*
  * Since 5.18 (9c2136be0878) sched_switch has the state of the thread that leaves; on earlier kernels it is read from the
  * thread, where a wakeup may have changed it. Its `state` was renamed to `__state` in 5.14 (2f064a59a11f).
@@ -190,6 +196,29 @@ static __always_inline __u32 prev_state(__u64 *ctx)
 	if (bpf_core_field_exists(struct task_struct___state, __state))
 		return BPF_CORE_READ((struct task_struct___state *)prev, __state);
 	return BPF_CORE_READ((struct task_struct___old_state *)prev, state);
+}
+
+/* With CONFIG_SCHED_INFO, kernel/sched/stats.h notes when a thread that can run begins to wait for a CPU, by its run queue's clock. */
+struct sched_info___queued {
+	unsigned long long last_queued;
+} __attribute__((preserve_access_index));
+
+struct task_struct___queued {
+	struct sched_info___queued sched_info;
+} __attribute__((preserve_access_index));
+
+/* For how long the thread that is switched to has waited for this CPU; 0 if the kernel does not tell. */
+static __always_inline __u64 queued_for(struct task_struct *next)
+{
+	struct task_struct___queued *queued = (void *)next;
+	__u64 since, clock;
+
+	if (!bpf_core_field_exists(struct sched_info___queued, last_queued) ||
+	    !bpf_core_field_exists(struct cfs_rq, rq))
+		return 0;
+	since = BPF_CORE_READ(queued, sched_info.last_queued);
+	clock = BPF_CORE_READ(next, se.cfs_rq, rq, clock);
+	return since && clock > since ? clock - since : 0;
 }
 
 /*

@@ -69,6 +69,7 @@ enum wl_flag {
 	WL_MISSED = 1,    /* wl_wake: a switch to the thread was not traced since the last record */
 	WL_MIGRATED = 4,  /* wl_wake: the thread had run on another CPU */
 	WL_DEFERRED = 8,  /* wl_packet: the packet may have waited for ksoftirqd */
+	WL_HARD_IRQ = 8,  /* wl_wake: the interrupt was that of a timer or a device */
 	WL_FRAGMENT = 16, /* wl_packet: an IP fragment of a datagram */
 	WL_REFUSED = 32,  /* wl_packet: an ICMP error about a packet of the other direction */
 	WL_OUTWARD = 64,  /* wl_drop: the packet had not left its socket's host yet */

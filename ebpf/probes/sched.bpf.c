@@ -265,6 +265,7 @@ int BPF_PROG(task_woken, struct task_struct *task)
 	state->waker_pid = pid_of(current);
 	state->waker_tid = tid_of(current);
 	state->from_irq = in_irq_or_packets(current);
+	state->from_hard_irq = in_hard_irq(current);
 	state->waker_comm[0] = ((__u64 *)current->comm)[0];
 	state->waker_comm[1] = ((__u64 *)current->comm)[1];
 	/* With throttled threads, a thread that was asleep runs first and only then waits for quota. */
@@ -289,33 +290,12 @@ static __always_inline __u8 off_cpu_reason(bool preempt, __u32 prev_state)
 	return prev_state & STATE_UNINTERRUPTIBLE ? WL_OFF_CPU_BLOCKED : WL_OFF_CPU_ASLEEP;
 }
 
-/* A traced thread leaves the CPU to `next`. */
-static __always_inline void leave(struct task_state *state, struct task_struct *prev,
-				  struct task_struct *next, __u8 off_cpu, __u64 now)
-{
-	/* It had left before: the kernel has not called this program for the switch to it. */
-	if (state->left)
-		state->missed = 1;
-	state->left = now;
-	state->left_cpu = bpf_get_smp_processor_id();
-	state->off_cpu = off_cpu;
-	state->call = off_cpu == WL_OFF_CPU_PREEMPTED ? ~0u : system_call(prev);
-	if (off_cpu != WL_OFF_CPU_PREEMPTED)
-		return;
-	/* The thread waits from now on; a wakeup before it slept no longer matters. */
-	state->woken = now;
-	state->waker_pid = pid_of(next);
-	state->waker_tid = tid_of(next);
-	state->waker_comm[0] = ((__u64 *)next->comm)[0];
-	state->waker_comm[1] = ((__u64 *)next->comm)[1];
-	state->from_irq = 0;
-	begin_wait(state, prev);
-}
-
 static __always_inline void fill_wake(struct wl_wake *out, struct task_state *state,
 				      struct task_struct *task, __u64 throttled)
 {
 	out->head.flags = state->from_irq ? WL_FROM_IRQ : 0;
+	if (state->from_hard_irq)
+		out->head.flags |= WL_HARD_IRQ;
 	if (state->left && state->left_cpu != out->head.cpu)
 		out->head.flags |= WL_MIGRATED;
 	if (state->missed)
@@ -329,6 +309,60 @@ static __always_inline void fill_wake(struct wl_wake *out, struct task_state *st
 	out->throttled = throttled;
 	out->off_cpu = state->off_cpu;
 	out->call = state->call;
+}
+
+/* Rests are reported so long after their end at most: other events come in the order of time. */
+#define LATEST_REPORT_NS 50000000
+
+/*
+ * Reports the rest before a switch for which the kernel has not called this program, up to the wakeup, where that was seen. When the thread
+ * got a CPU after it is not known.
+ */
+static __noinline int emit_rest(struct task_state *state, struct task_struct *task, __u64 now)
+{
+	struct wl_wake *out;
+
+	if (!state || !task || state->off_cpu == WL_OFF_CPU_PREEMPTED ||
+	    state->woken <= state->left || now - state->woken > LATEST_REPORT_NS)
+		return 0;
+	out = reserve(struct wl_wake, WL_PROBE_SCHED);
+	if (!out)
+		return 0;
+	fill_head(&out->head, state->woken, WL_WAKE, 0);
+	fill_wake(out, state, task, 0);
+	out->cgroup = 0;
+	out->held = 0;
+	__builtin_memset(&out->holder, 0, sizeof(out->holder));
+	__builtin_memset(out->holder_comm, 0, sizeof(out->holder_comm));
+	submit(out);
+	return 0;
+}
+
+/* A traced thread leaves the CPU to `next`. */
+static __always_inline void leave(struct task_state *state, struct task_struct *prev,
+				  struct task_struct *next, __u8 off_cpu, __u64 now)
+{
+	/* It had left before: the kernel has not called this program for the switch to it. */
+	if (state->left) {
+		emit_rest(state, prev, now);
+		state->woken = 0;
+		state->missed = 1;
+	}
+	state->left = now;
+	state->left_cpu = bpf_get_smp_processor_id();
+	state->off_cpu = off_cpu;
+	state->call = off_cpu == WL_OFF_CPU_PREEMPTED ? ~0u : system_call(prev);
+	if (off_cpu != WL_OFF_CPU_PREEMPTED)
+		return;
+	/* The thread waits from now on; a wakeup before it slept no longer matters. */
+	state->woken = now;
+	state->waker_pid = pid_of(next);
+	state->waker_tid = tid_of(next);
+	state->waker_comm[0] = ((__u64 *)next->comm)[0];
+	state->waker_comm[1] = ((__u64 *)next->comm)[1];
+	state->from_irq = 0;
+	state->from_hard_irq = 0;
+	begin_wait(state, prev);
 }
 
 static __always_inline void fill_holder(struct wl_wake *out, struct slice *holder, __u64 held)
@@ -418,6 +452,34 @@ static __always_inline void emit_wake(struct task_state *state, struct task_stru
 	submit(out);
 }
 
+/*
+ * A thread is switched to that was not seen to be woken, or to leave the CPU: the kernel has not called these programs then. Its run queue tells
+ * since when it has waited.
+ */
+static __always_inline void find_unseen(struct task_state *state, struct task_struct *next,
+					__u64 now)
+{
+	__u64 waited = queued_for(next);
+
+	if (!waited || now - waited < state->left)
+		return;
+	if (!state->left) {
+		state->left = now - waited;
+		state->left_cpu = bpf_get_smp_processor_id();
+		state->off_cpu = WL_OFF_CPU_PREEMPTED;
+		state->call = ~0u;
+		state->missed = 1;
+	}
+	state->woken = now - waited;
+	state->waker_pid = 0;
+	state->waker_tid = 0;
+	state->waker_comm[0] = 0;
+	state->waker_comm[1] = 0;
+	state->from_irq = 0;
+	state->from_hard_irq = 0;
+	state->queue = 0;
+}
+
 /* kernel/sched/core.c __schedule(). */
 SEC("tp_btf/sched_switch")
 int task_switch(__u64 *ctx)
@@ -452,6 +514,8 @@ int task_switch(__u64 *ctx)
 	} else if (next->pid) {
 		state = bpf_task_storage_get(&tasks, next, NULL, 0);
 		if (state && state->traced) {
+			if (!state->woken && state->window == number)
+				find_unseen(state, next, now);
 			if (state->woken && state->window == number) {
 				emit_wake(state, next, cpu_slices, prev, now);
 				state->missed = 0;

@@ -40,6 +40,7 @@ mod numbers;
 mod overdue;
 mod recorder;
 mod requests;
+mod rests;
 mod rules;
 mod setting;
 mod shared_name;

@@ -10,14 +10,14 @@ use super::finding::LongestPart;
 use super::gathered::Gathered;
 use super::judge::{DelayCause, Spending};
 use super::kind::VerdictKind;
+use super::rests::{BLOCKED, TIMED, asked_later, rest_of, waited_for_none};
 use super::verdicts::start_up;
 use super::weigh::hit_cell;
 use wirelap_limits::causes::NOTICEABLE_TIME;
 use wirelap_limits::kinds::UNEXPLAINED;
 
 use wirelap_events::{
-    CgroupId, Circumstances, Delivery, Hop, Nanos, OffCpu, OffCpuReason, Pid, Saturate, Segment,
-    SleepCall, Stage,
+    CgroupId, Circumstances, Delivery, Nanos, OffCpu, Pid, Saturate, Segment, Stage,
 };
 use wirelap_figures::ended_at;
 
@@ -89,7 +89,7 @@ impl BlameSink for Recorder<'_> {
                 if is_asking {
                     asked_later(self.delivery, leg)
                 } else {
-                    rest_of(self.delivery, leg, segment)
+                    rest_of(self.delivery, leg, segment, time)
                 }
             };
             let behind = if holder_slept { TIMED } else { BLOCKED };
@@ -160,58 +160,6 @@ fn was_asked_late(delivery: &Delivery, leg: usize) -> bool {
     asked.zip(read).is_some_and(|(asked, read)| asked > read)
 }
 
-/// Rest of the thread that the leg waited for: the longest rest, where there were several. What threads did before a forwarder had the
-/// message, or while one before them had it, is not about it.
-fn rest_of(delivery: &Delivery, leg: usize, segment: Segment) -> Option<(OffCpuReason, SleepCall)> {
-    if is_in_socket(segment) {
-        return None;
-    }
-    let on = delivery.legs.get(leg)?;
-    let is_dwell = segment == Segment::BrokerDwell;
-    let before = leg.checked_sub(1).and_then(|before| delivery.legs.get(before));
-    let had = before.and_then(|before| before.times.get(Stage::Read)).filter(|_| is_dwell);
-    let mut from = had.unwrap_or_default();
-    let mut longest = None;
-    for hop in if is_dwell { &on.before } else { &on.chain } {
-        let rested = hop.left.map_or(Nanos(0), |left| hop.woken - left.max(from).min(hop.woken));
-        if longest.is_none_or(|(time, _)| rested >= time) {
-            longest = Some((rested, (hop.reason, hop.sleep_call())));
-        }
-        from = if is_dwell { from.max(hop.running) } else { from };
-    }
-    longest.map(|(_, rest)| rest)
-}
-
-/// True if a thread of the forwarder rested for most of `time` for a time of its own choice, blocked or stopped, while it had the
-/// message.
-fn waited_for_none(delivery: &Delivery, leg: usize, time: Nanos) -> bool {
-    let Some(on) = delivery.legs.get(leg) else { return false };
-    let is_own = |hop: &&Hop| {
-        (hop.reason, hop.sleep_call()) == TIMED
-            || matches!(hop.reason, OffCpuReason::Blocked | OffCpuReason::Stopped)
-    };
-    let before = leg.checked_sub(1).and_then(|before| delivery.legs.get(before));
-    let had = before.and_then(|before| before.times.get(Stage::Read)).unwrap_or_default();
-    let rested = |hop: &Hop| hop.woken - hop.left.unwrap_or(hop.woken).max(had).min(hop.woken);
-    let hops = on.before.iter().filter(is_own).map(rested).max().unwrap_or_default();
-    let rests = delivery.off_cpu_of(leg);
-    let threads = [rests.dwell, rests.sender].into_iter().flatten();
-    let longest = threads.map(|rest| rest.deaf.max(rest.timed)).max().unwrap_or_default();
-    hops.max(longest) > Nanos(time.0 / 2)
-}
-
-/// Rest of the reader before it asked or acknowledged, if it slept for a time of its own.
-fn asked_later(delivery: &Delivery, leg: usize) -> Option<(OffCpuReason, SleepCall)> {
-    let rested = delivery.off_cpu_of(leg).requester?;
-    (rested.timed > Nanos(rested.asleep.0 / 2)).then_some(TIMED)
-}
-
-/// The rest of a thread that sleeps for a time of its own.
-const TIMED: (OffCpuReason, SleepCall) = (OffCpuReason::Asleep, SleepCall::Timer);
-
-/// How a thread rests that waits for a disk.
-const BLOCKED: (OffCpuReason, SleepCall) = (OffCpuReason::Blocked, SleepCall::Unknown);
-
 /// The cgroup whose quota was used up in a segment, or at its threads.
 fn cgroup_of(delivery: &Delivery, leg: usize, segment: Segment) -> CgroupId {
     let rests = delivery.off_cpu_of(leg);
@@ -227,11 +175,6 @@ fn cgroup_of(delivery: &Delivery, leg: usize, segment: Segment) -> CgroupId {
     };
     let longest = all.iter().flatten().max_by_key(|rested| rested.throttled);
     longest.map_or(CgroupId(0), |rested| rested.cgroup)
-}
-
-/// The message waits in its sender's socket.
-fn is_in_socket(segment: Segment) -> bool {
-    matches!(segment, Segment::Write | Segment::SocketTx)
 }
 
 /// True if it is the doing or loss of the leg's sender.
@@ -279,25 +222,6 @@ mod tests {
     use super::*;
     use wirelap_events::{TaskId, Tid};
     use wirelap_test_support::delivered;
-
-    /// A broker had a message at 100 ns. A thread of it slept until a timer ended that, and woke one that had waited for work for long.
-    #[test]
-    fn what_a_thread_did_before_the_forwarder_had_the_message_is_not_its_rest() {
-        let rested = |left, woken, from_irq| Hop {
-            left: Some(Nanos(left)),
-            woken: Nanos(woken),
-            running: Nanos(woken),
-            sleep: SleepCall::Lock,
-            from_irq,
-            ..Hop::default()
-        };
-        let first = delivered::leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
-        let mut second = delivered::leg(&[(Stage::Send, 1_100), (Stage::Read, 1_200)]);
-        second.before.push(rested(200, 900, true));
-        second.before.push(rested(0, 1_000, false));
-        let delivery = delivered::delivery(vec![first, second]);
-        assert_eq!(rest_of(&delivery, 1, Segment::BrokerDwell), Some(TIMED));
-    }
 
     /// A broker that had a message at 100 ns waited, was asked or allowed at 900 ns, and sent at 1,100 ns.
     #[test]

@@ -40,7 +40,7 @@ pub(super) fn wake(r: RecordBytes<'_>) -> Result<Wake, Malformed> {
         },
         throttled,
         cgroup: CgroupId(r.u64(f::CGROUP)),
-        sleep: sleep(rest, r.u32(f::CALL)),
+        sleep: sleep(rest, r.u32(f::CALL), r.flag(l::WL_HARD_IRQ)),
         waker_comm: Comm(r.bytes(f::WAKER_COMM)),
         ..Wake::default()
     };
@@ -79,8 +79,9 @@ fn held(time: u64, left: Nanos) -> Nanos {
     Some(Nanos(time)).filter(|&held| held <= left).unwrap_or_default()
 }
 
-/// Returns the kind of call in which a thread slept. `call` is the number of a system call on this machine.
-fn sleep(rest: OffCpuReason, call: u32) -> SleepCall {
+/// Returns the kind of call in which a thread slept. `call` is the number of a system call on this machine. Data comes with
+/// softirqs: only timers end a wait for data from within a hardirq.
+fn sleep(rest: OffCpuReason, call: u32, from_hard_irq: bool) -> SleepCall {
     /// `futex_waitv`, on every architecture (`include/uapi/asm-generic/unistd.h`).
     const FUTEX_WAITV: libc::c_long = 449;
     if rest == OffCpuReason::Preempted || call == u32::MAX {
@@ -89,6 +90,7 @@ fn sleep(rest: OffCpuReason, call: u32) -> SleepCall {
     match libc::c_long::from(call) {
         libc::SYS_futex | FUTEX_WAITV => SleepCall::Lock,
         libc::SYS_nanosleep | libc::SYS_clock_nanosleep => SleepCall::Timer,
+        call if polls(call) && from_hard_irq => SleepCall::TimedPoll,
         call if polls(call) => SleepCall::Poll,
         _ => SleepCall::Call,
     }

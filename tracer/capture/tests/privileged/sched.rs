@@ -3,6 +3,7 @@
 use crate::crowd::{CROWD, Neighbour, Switches, echo, pass};
 use crate::raw::real_time;
 use crate::support::{Seen, V4, connect, everything, in_own_netns, own_tid, pin, port, wait_until};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -13,7 +14,7 @@ use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use wirelap_capture::Capture;
-use wirelap_events::{Nanos, NetNs, OffCpuReason, Pid, Tid, Wake};
+use wirelap_events::{Nanos, NetNs, OffCpuReason, Pid, SleepCall, Tid, Wake};
 
 const TURNS: usize = 20;
 /// The shortest time that the neighbour keeps the CPU at a time.
@@ -277,7 +278,39 @@ fn a_stopped_process_was_stopped_until_it_went_on() {
         assert_eq!(stopped.len(), 1, "{wakes:#?}");
         let (wake, at) = stopped[0];
         assert_eq!((wake.waker.tid.0, wake.from_irq), (own_tid(), false));
-        assert!(wake.left.unwrap() < wake.woken && wake.woken < *at, "{wake:?}");
+        // Where the switch to it was not seen, its next one tells of the rest.
+        assert!(wake.left.unwrap() < wake.woken && wake.woken <= *at, "{wake:?}");
+    });
+}
+
+#[test]
+fn a_timer_is_told_from_data_that_ends_a_wait() {
+    let _crowd = CROWD.lock();
+    in_own_netns(|netns| {
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let (mut near, mut far) = connect(V4);
+        let (tell, told) = channel();
+        let reading = thread::spawn(move || {
+            // From its first read on it is traced.
+            far.read_exact(&mut [0]).unwrap();
+            let limit = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+            let ready = |limit| poll(&mut [PollFd::new(&far, PollFlags::IN)], limit).unwrap();
+            assert_eq!(ready(Some(&limit)), 0);
+            tell.send(own_tid()).unwrap();
+            assert_eq!(ready(None), 1);
+        });
+        near.write_all(&[1]).unwrap();
+        let reader = told.recv().unwrap();
+        wait_until(reader, 'S');
+        near.write_all(&[2]).unwrap();
+        reading.join().unwrap();
+        drop(near);
+        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
+
+        let wakes = seen.wakes(reader);
+        let ended = |by| wakes.iter().filter(|(wake, _)| wake.sleep == by).count();
+        assert_eq!((ended(SleepCall::TimedPoll), ended(SleepCall::Poll)), (1, 1), "{wakes:#?}");
     });
 }
 

@@ -38,6 +38,16 @@ fn a_wakeup() {
         assert_eq!(wake.sleep, sleep);
     }
 
+    // A timer's interrupt ends a wait for data; of other sleeps, that tells nothing.
+    record.put(wl_head::FLAGS, &[u8::try_from(l::WL_FROM_IRQ | l::WL_HARD_IRQ).unwrap()]);
+    for (call, sleep) in
+        [(libc::SYS_ppoll, SleepCall::TimedPoll), (libc::SYS_futex, SleepCall::Lock)]
+    {
+        record.u32(f::CALL, u32::try_from(call).unwrap());
+        let Body::Wake(wake) = record.body() else { panic!() };
+        assert_eq!(wake.sleep, sleep);
+    }
+
     record.put(wl_head::FLAGS, &[u8::try_from(l::WL_MIGRATED).unwrap()]).u64(f::LEFT, 0);
     for (number, rest) in [
         (l::WL_OFF_CPU_ASLEEP, OffCpuReason::Asleep),

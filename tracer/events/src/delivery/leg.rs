@@ -39,7 +39,11 @@ impl Hop {
     /// The event that ended the thread's sleep, rather than the one that it slept on: a timer also ends waits for others, as
     /// Java's `Thread.sleep` and waits with a time limit are.
     pub fn sleep_call(&self) -> SleepCall {
-        let is_timed = self.sleep == SleepCall::Lock && self.from_irq;
+        let is_timed = match self.sleep {
+            SleepCall::Lock => self.from_irq,
+            SleepCall::TimedPoll => true,
+            _ => false,
+        };
         if is_timed { SleepCall::Timer } else { self.sleep }
     }
 }

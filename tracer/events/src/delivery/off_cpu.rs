@@ -21,6 +21,8 @@ pub struct OffCpu {
     /// The part of `asleep` that a timer ended, while the thread slept in a call by which it also waits for others: a sleep (as Java's
     /// `Thread.sleep`), or a wait with a time limit.
     pub timed: Nanos,
+    /// The part of `polled` that a timer of the thread's own ended; 0 if something else ended its last sleep.
+    pub timed_poll: Nanos,
     /// The thread that slept until a timer ended that, while this one waited for it to let go, for most of `blocked`: then `blocker` is it.
     pub behind_timer: bool,
     /// The part of `waited` in which the thread's cgroup had no CPU quota left.
@@ -36,6 +38,8 @@ pub struct OffCpu {
     /// The part of `asleep` in which the thread was stopped or blocked in the kernel, or waited for a thread that was: it is no part of
     /// `locked`.
     pub blocked: Nanos,
+    /// The part of `blocked` in which the thread itself was stopped.
+    pub stopped: Nanos,
     /// The thread that was blocked in the kernel while this one waited for it, or for what it has; nobody if this one was itself.
     pub blocker: Holder,
     /// The part of `asleep` in which the thread waited in `epoll_wait`, `poll` or `select`: data on any socket that it watched would have
@@ -58,12 +62,14 @@ impl OffCpu {
         others: [Holder::NOBODY; OTHERS],
         rest: Nanos(0),
         timed: Nanos(0),
+        timed_poll: Nanos(0),
         behind_timer: false,
         throttled: Nanos(0),
         cgroup: CgroupId(0),
         locked: Nanos(0),
         deaf: Nanos(0),
         blocked: Nanos(0),
+        stopped: Nanos(0),
         blocker: Holder::NOBODY,
         polled: Nanos(0),
         waker: Holder::NOBODY,
@@ -136,10 +142,12 @@ impl AddAssign<&OffCpu> for OffCpu {
         self.preemptions.grow(rhs.preemptions);
         self.rest += rhs.rest;
         self.timed += rhs.timed;
+        self.timed_poll += rhs.timed_poll;
         self.throttled += rhs.throttled;
         self.locked += rhs.locked;
         self.deaf += rhs.deaf;
         self.blocked += rhs.blocked;
+        self.stopped += rhs.stopped;
         self.polled += rhs.polled;
         self.hidden += rhs.hidden;
         rhs.holders().for_each(|holder| self.add_holder(holder));

@@ -118,6 +118,8 @@ pub enum SleepCall {
     Call,
     /// `epoll_wait`, `poll`, `select`: data on any of several sockets, or a time limit.
     Poll,
+    /// The same calls, where a timer of the thread's own ended the sleep: the call's time limit, or a `timerfd` that it watched.
+    TimedPoll,
 }
 
 /// Why a thread was not running (`task_struct.__state` when it left the CPU).

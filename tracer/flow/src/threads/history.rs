@@ -5,6 +5,8 @@
 //! left, neighbours among the older ones are put together: the further back, the coarser, and what lies
 //! within a coarse stretch is shared out evenly.
 
+mod locks;
+
 use wirelap_events::{Holder, Nanos, OffCpu, OffCpuReason, Saturate, SleepCall, Wake};
 use wirelap_limits::threads::{LOCK_HOLDER_MEMORY, LONGEST_LOCK_CHECK, THREAD_HISTORY};
 
@@ -23,8 +25,10 @@ struct OffCpuSums {
     locked: Nanos,
     deaf: Nanos,
     blocked: Nanos,
+    stopped: Nanos,
     polled: Nanos,
     timed: Nanos,
+    timed_poll: Nanos,
     hidden: Nanos,
     preemptions: u32,
 }
@@ -39,8 +43,10 @@ impl OffCpuSums {
             locked: one.locked,
             deaf: one.deaf,
             blocked: one.blocked,
+            stopped: one.stopped,
             polled: one.polled,
             timed: one.timed,
+            timed_poll: one.timed_poll,
             hidden: one.hidden,
             preemptions: one.preemptions,
         }
@@ -54,8 +60,10 @@ impl OffCpuSums {
             locked: self.locked + more.locked,
             deaf: self.deaf + more.deaf,
             blocked: self.blocked + more.blocked,
+            stopped: self.stopped + more.stopped,
             polled: self.polled + more.polled,
             timed: self.timed + more.timed,
+            timed_poll: self.timed_poll + more.timed_poll,
             hidden: self.hidden + more.hidden,
             preemptions: self.preemptions.wrapping_add(more.preemptions),
         }
@@ -123,15 +131,17 @@ impl ThreadHistory {
             locked: if waker.is_some() { asleep } else { Nanos(0) },
             deaf: if is_deaf(wake) { asleep } else { Nanos(0) },
             blocked: if is_blocked(wake) { asleep } else { Nanos(0) },
+            stopped: if wake.reason == OffCpuReason::Stopped { asleep } else { Nanos(0) },
             polled: if waker.is_none() && is_polling(wake) { asleep } else { Nanos(0) },
             timed: if waker.is_none() && is_timed(wake) { asleep } else { Nanos(0) },
+            timed_poll: if is_timed_poll(wake) { asleep } else { Nanos(0) },
             waker: waker.unwrap_or(Holder::NOBODY),
             rest: wake.rest,
             ..OffCpu::NONE
         };
         std::iter::once(&wake.holder).chain(&wake.others).for_each(|holder| own.add_holder(holder));
         if let Some(waker) = waker.filter(|_| looked && !timed_out)
-            && self.let_go(waker)
+            && self.let_go(waker, (left, asleep))
         {
             self.passer = Some((at, waker));
         }
@@ -158,36 +168,6 @@ impl ThreadHistory {
         let sums = before.and(OffCpuSums::of(own));
         self.stretches.push(OffCpuSpan { running, rest, sums, own: *own, timed_out });
         self.ends.push(running);
-    }
-
-    /// Notes that `waker` let go of a lock: sleeps just before that ended by a time limit were for the same one. True if
-    /// there were any.
-    fn let_go(&mut self, waker: Holder) -> bool {
-        let mut first = self.stretches.len();
-        let mut next_left = None;
-        while let Some(index) = first.checked_sub(1) {
-            let stretch = &self.stretches[index];
-            let looked =
-                next_left.is_none_or(|left: Nanos| left - stretch.running <= LONGEST_LOCK_CHECK);
-            if !stretch.timed_out || !looked {
-                break;
-            }
-            next_left = stretch.rest.map(|(left, _)| left);
-            first = index;
-            if next_left.is_none() {
-                break;
-            }
-        }
-        let any = first < self.stretches.len();
-        for index in first..self.stretches.len() {
-            let before = index.checked_sub(1).map(|i| self.stretches[i].sums).unwrap_or_default();
-            let stretch = &mut self.stretches[index];
-            (stretch.own.locked, stretch.own.waker) = (stretch.own.asleep, waker);
-            stretch.own.timed = Nanos(0);
-            stretch.timed_out = false;
-            stretch.sums = before.and(OffCpuSums::of(&stretch.own));
-        }
-        any
     }
 
     /// Every two stretches of the older half become one.
@@ -241,8 +221,10 @@ impl ThreadHistory {
             locked: end.locked - start.locked,
             deaf: end.deaf - start.deaf,
             blocked: end.blocked - start.blocked,
+            stopped: end.stopped - start.stopped,
             polled: end.polled - start.polled,
             timed: end.timed - start.timed,
+            timed_poll: end.timed_poll - start.timed_poll,
             hidden: end.hidden - start.hidden,
             ..OffCpu::NONE
         });
@@ -262,14 +244,6 @@ impl ThreadHistory {
         Some((end.asleep - start.asleep) - (end.blocked - start.blocked))
     }
 
-    /// The longest time between two moments in which it waited until another thread let go.
-    pub fn longest_lock(&self, from: Nanos, to: Nanos) -> Option<(Nanos, Nanos)> {
-        let within = self.within(self.after(from), to).map(|(_, stretch)| stretch);
-        let longest = within.max_by_key(|stretch| stretch.own.locked)?;
-        let (left, woken) = longest.rest?;
-        Some((left.max(from), woken.min(to)))
-    }
-
     /// True if the thread was awake at that moment; `None` if it was not followed then, or only
     /// coarsely.
     pub fn was_awake(&self, at: Nanos) -> Option<bool> {
@@ -284,13 +258,16 @@ impl ThreadHistory {
     /// Fills in who had the CPU between two moments, whose quota was used up and who let go. `begin` is the first stretch
     /// that ends after the first of them.
     fn name(&self, begin: usize, (from, to): (Nanos, Nanos), rested: &mut OffCpu) {
-        let (mut throttled, mut locked) = (Nanos(0), Nanos(0));
+        let (mut throttled, mut locked, mut was_timed) = (Nanos(0), Nanos(0), false);
         for (begins, stretch) in self.within(begin, to) {
             let (part, whole) = stretch.held_within(begins, from, to);
             for holder in stretch.own.holders() {
                 rested.add_held(holder, holder.held.share(part, whole));
             }
             rested.rest += stretch.own.rest.share(part, whole);
+            if stretch.slept_until(to) {
+                was_timed = stretch.own.timed_poll > Nanos(0);
+            }
             if stretch.own.throttled > throttled {
                 (throttled, rested.cgroup) = (stretch.own.throttled, stretch.own.cgroup);
             }
@@ -303,6 +280,9 @@ impl ThreadHistory {
         }
         if rested.locked == Nanos(0) {
             rested.waker = Holder::NOBODY;
+        }
+        if !was_timed {
+            rested.timed_poll = Nanos(0);
         }
     }
 
@@ -321,8 +301,10 @@ impl ThreadHistory {
                 locked: asleep.min(own.locked),
                 deaf: asleep.min(own.deaf),
                 blocked: asleep.min(own.blocked),
+                stopped: asleep.min(own.stopped),
                 polled: asleep.min(own.polled),
                 timed: asleep.min(own.timed),
+                timed_poll: asleep.min(own.timed_poll),
                 ..OffCpuSums::default()
             }
         } else {
@@ -335,8 +317,10 @@ impl ThreadHistory {
                 locked: share(own.locked),
                 deaf: share(own.deaf),
                 blocked: share(own.blocked),
+                stopped: share(own.stopped),
                 polled: share(own.polled),
                 timed: share(own.timed),
+                timed_poll: share(own.timed_poll),
                 hidden: share(own.hidden),
                 ..OffCpuSums::default()
             }
@@ -364,7 +348,13 @@ fn is_blocked(wake: &Wake) -> bool {
 
 /// True if data on any of the sockets that the thread watched would have ended its rest.
 fn is_polling(wake: &Wake) -> bool {
-    wake.reason == OffCpuReason::Asleep && wake.sleep == SleepCall::Poll
+    let polls = matches!(wake.sleep, SleepCall::Poll | SleepCall::TimedPoll);
+    wake.reason == OffCpuReason::Asleep && polls
+}
+
+/// True if it was a timer of the thread's own that ended such a rest.
+fn is_timed_poll(wake: &Wake) -> bool {
+    wake.reason == OffCpuReason::Asleep && wake.sleep == SleepCall::TimedPoll
 }
 
 /// The thread that a sleeper waited for: the one that let go of a lock, or another process's. A timer or data that
@@ -375,13 +365,18 @@ fn awaited(wake: &Wake) -> Option<Holder> {
     let awaits = match wake.sleep {
         SleepCall::Lock => wake.waker.tid != wake.task.tid,
         SleepCall::Call | SleepCall::Poll => is_other,
-        SleepCall::Timer | SleepCall::Unknown => false,
+        SleepCall::Timer | SleepCall::TimedPoll | SleepCall::Unknown => false,
     };
     let waker = Holder { task: wake.waker, comm: wake.waker_comm, held: Nanos(0) };
     (by_thread && awaits).then_some(waker)
 }
 
 impl OffCpuSpan {
+    /// True if the thread slept, and was woken by a moment.
+    fn slept_until(&self, to: Nanos) -> bool {
+        self.rest.is_some_and(|(left, woken)| left < woken && woken <= to)
+    }
+
     /// The part of the time in which others had the CPU that lies between two moments, and the whole of it.
     fn held_within(&self, begins: Nanos, from: Nanos, to: Nanos) -> (Nanos, Nanos) {
         let since = self.rest.map_or(begins, |(_, woken)| woken + self.own.throttled);

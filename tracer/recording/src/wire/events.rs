@@ -35,7 +35,7 @@ variants! {
     PacketHook { 0 => Xmit, 1 => Rx }
     ThreadActivity { 0 => Stopped, 1 => Asleep, 2 => Blocked, 3 => Running, 4 => Runnable }
     OffCpuReason { 0 => Asleep, 1 => Blocked, 2 => Stopped, 3 => Preempted }
-    SleepCall { 0 => Unknown, 1 => Lock, 2 => Timer, 3 => Call, 4 => Poll }
+    SleepCall { 0 => Unknown, 1 => Lock, 2 => Timer, 3 => Call, 4 => Poll, 5 => TimedPoll }
     DropCause { 0 => SocketBuffer, 1 => Queue, 2 => NoSocket, 3 => Other, 4 => Filter, 5 => Duplicate, 6 => TooBig }
     Recovery { 0 => Timeout, 1 => Fast, 2 => TailProbe, 3 => Retry }
     LossCause { 0 => RingFull, 1 => RunSkipped, 2 => StatedByFile, 3 => FragmentMissing, 4 => TooLate }

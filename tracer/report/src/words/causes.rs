@@ -27,6 +27,9 @@ pub const fn off_cpu(reason: OffCpuReason, sleep: SleepCall) -> &'static str {
         (OffCpuReason::Asleep, SleepCall::Poll) => {
             "the thread waited for data of other connections, or for a time (epoll_wait, poll, select)"
         }
+        (OffCpuReason::Asleep, SleepCall::TimedPoll) => {
+            "the thread waited for data of other connections or for a time (epoll_wait, poll, select), and in the end a timer of its own woke it"
+        }
         (OffCpuReason::Stopped, _) => "the thread was stopped (SIGSTOP, or a debugger)",
         (OffCpuReason::Blocked, _) => {
             "the thread was blocked in the kernel without taking signals, as for a disk"

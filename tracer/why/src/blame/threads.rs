@@ -40,7 +40,8 @@ impl LegParts<'_> {
             // All that is known is its last rest.
             let asleep = hop.left.map_or(whole, |left| hop.woken - left).min(whole);
             let asleep = asleep - throttled.min(asleep);
-            let unwatched = if hop.sleep == SleepCall::Poll { asleep } else { Nanos(0) };
+            let polls = matches!(hop.sleep, SleepCall::Poll | SleepCall::TimedPoll);
+            let unwatched = if polls { asleep } else { Nanos(0) };
             self.charge(segment, Cause::Ordinary, time - asleep);
             return self.charge_unread(
                 segment,

@@ -239,6 +239,18 @@ class Lab:
         self.group = None
 
     @contextlib.contextmanager
+    def writer(self):
+        """What starts here writes to the disk of this lab's folder; gives a function that limits how often in a second, 0: no more."""
+        group = groups_of("blkio") / f"truth-{os.getpid()}-{len(self.started)}"
+        group.mkdir()
+        self.stack.callback(lambda: (self.kill(), until("the group's end", lambda: remove(group), 10)))
+        device = self.work.stat().st_dev
+        limits = group / "blkio.throttle.write_iops_device"
+        self.group = group
+        yield lambda writes: limits.write_text(f"{os.major(device)}:{os.minor(device)} {writes}")
+        self.group = None
+
+    @contextlib.contextmanager
     def throttles(self, group, least=10):
         """What is within happens while the group's quota is used up so many times at least: else nothing was arranged."""
         before = times_throttled(group)

@@ -42,6 +42,7 @@ def options():
     parser.add_argument("--pipe", type=float, default=0, help="the callback asks another process, which answers after so many ms")
     parser.add_argument("--file", help="the callback reads this file from its disk")
     parser.add_argument("--tell", action="store_true", help="print a line for each message")
+    parser.add_argument("--spin", action="store_true", help="a second thread computes all the time, in Python")
     parser.add_argument("--hog", type=float, default=0, help="a second thread keeps the interpreter for so many ms at a time")
     chosen = parser.parse_args()
     chosen.settings = dict(pair.split("=", 1) for pair in chosen.set)
@@ -139,6 +140,13 @@ def hog(milliseconds):
         digits = max(1000, int(digits * min(2, (milliseconds / max(took, 0.01)) ** 0.6)))
 
 
+def spin():
+    """Gives the interpreter's lock away only when it is asked to."""
+    number = 0
+    while True:
+        number += 1
+
+
 def publish(link, chosen):
     begun, answers = time.monotonic(), 0
     for number in range(chosen.messages):
@@ -165,6 +173,8 @@ def main():
         chosen.clerk = clerk(chosen.pipe)
     if chosen.hog:
         threading.Thread(target=hog, args=[chosen.hog], daemon=True).start()
+    if chosen.spin:
+        threading.Thread(target=spin, daemon=True).start()
     if chosen.role in ("pub", "ask"):
         print("ready", flush=True)
         for line in sys.stdin:

@@ -58,6 +58,17 @@ fn nothing_is_claimed_of_what_was_missed() {
     assert_eq!(history.was_awake(Nanos(400)), None);
 }
 
+/// The switch to a thread that goes on was not seen; the next one tells of the stop, and when that ended.
+#[test]
+fn a_stop_is_known_where_the_switch_after_it_was_missed() {
+    let ((at, stop), (next_at, next)) = (wake(100, 900, 900), wake(950, 980, 990));
+    let stop = Wake { reason: OffCpuReason::Stopped, ..stop };
+    let history = history(&[(at, stop), (next_at, Wake { missed: true, ..next })]);
+    let rested = history.between(Nanos(100), Nanos(990)).unwrap();
+    let sleeps = (rested.stopped.0, rested.asleep.0);
+    assert_eq!((sleeps, rested.waited.0, rested.hidden.0), ((800, 830), 10, 50));
+}
+
 #[test]
 fn what_is_long_past_is_coarse_but_not_forgotten() {
     let mut history = ThreadHistory::default();
@@ -178,6 +189,64 @@ fn time_limits_on_the_way_to_a_lock_are_waits_for_it() {
     assert_eq!((rested.asleep, rested.locked), (Nanos(5_010_000), Nanos(10_000)));
     let polls = history(&wakes[..2]);
     assert_eq!(polls.between(Nanos(1_000_000), Nanos(12_000_000)).unwrap().locked, Nanos(0));
+}
+
+#[test]
+fn a_preemption_on_the_way_to_a_lock_hides_no_sleep_on_it() {
+    let wakes = [
+        locked(1_000_000, 6_000_000, 6_010_000, 0, 0),
+        wake(6_020_000, 6_020_000, 9_020_000),
+        locked(9_030_000, 9_040_000, 9_050_000, 7, 8),
+    ];
+    let rested = history(&wakes).between(Nanos(1_000_000), Nanos(10_000_000)).unwrap();
+    assert_eq!((rested.locked, rested.waited), (Nanos(5_010_000), Nanos(3_020_000)));
+    assert_eq!((rested.asleep, rested.timed), (rested.locked, Nanos(0)));
+    assert_eq!(rested.holder.held, Nanos(3_020_000));
+}
+
+#[test]
+fn who_has_the_lock_and_the_cpu_keeps_others_waiting_for_the_lock() {
+    // Data wakes the thread, which waits 3 ms for a CPU, and then for a lock.
+    let rested = |holder: u32, limit: u64| {
+        let task = TaskId { pid: Pid(7), tid: Tid(holder) };
+        let (at, data) = wake(500_000, 2_000_000, 5_000_000);
+        let holder = Holder { task, held: Nanos(3_000_000), ..Holder::default() };
+        let wakes = [
+            (at, Wake { holder, sleep: SleepCall::Poll, from_irq: true, ..data }),
+            locked(5_010_000, limit, limit + 10_000, 0, 0),
+            locked(limit + 20_000, limit + 30_000, limit + 40_000, 7, 8),
+        ];
+        let history = history(&wakes);
+        let rested = history.between(Nanos(1_900_000), Nanos(20_000_000)).unwrap();
+        assert_eq!(rested.asleep + rested.waited, Nanos(100_000 + 3_030_000 + limit - 5_010_000));
+        assert_eq!(rested.polled, Nanos(100_000));
+        (rested.locked.0, rested.waited.0, rested.holder.held.0)
+    };
+    assert_eq!(rested(8, 10_010_000), (8_010_000, 20_000, 20_000));
+    assert_eq!(rested(9, 10_010_000), (5_010_000, 3_020_000, 3_000_000), "another has the CPU");
+    assert_eq!(rested(8, 5_510_000), (510_000, 3_020_000, 3_000_000), "it may have taken it later");
+}
+
+#[test]
+fn sleeps_by_timers_count_if_the_last_one_was_such_a_sleep() {
+    let poll = |left, woken, sleep| {
+        let (at, wake) = wake(left, woken, woken + 10);
+        (at, Wake { sleep, from_irq: true, ..wake })
+    };
+    let history = history(&[
+        poll(100, 200, SleepCall::Poll),
+        poll(210, 250, SleepCall::TimedPoll),
+        poll(260, 280, SleepCall::Poll),
+        poll(300, 800, SleepCall::TimedPoll),
+        wake(850, 850, 860),
+    ]);
+    let rested = |from, to| history.between(Nanos(from), Nanos(to)).unwrap();
+    let all = rested(100, 900);
+    assert_eq!((all.timed_poll, all.polled, all.timed), (Nanos(540), Nanos(660), Nanos(0)));
+    assert_eq!(rested(500, 900).timed_poll, Nanos(300));
+    // What ends later tells nothing of what came before.
+    assert_eq!(rested(100, 700).timed_poll, Nanos(0));
+    assert_eq!(rested(810, 900).timed_poll, Nanos(0));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 `queue=NAME` subscribes as one of a group, `subjects=A,B` are subscribed to, `scheme=ws` goes through a WebSocket, `jetstream=1`
 goes through a stream. Of that, `pull=MS` asks for what is in it at such intervals, `durable=NAME` has a consumer that outlives
-the connection, and `pending=N` one that is sent so many messages before it acknowledges one.
+the connection, and `pending=N` one that is sent so many messages before it acknowledges one. `nap=MS` makes the event loop sleep so long before
+an answer or an acknowledgement.
 """
 
 import asyncio
@@ -36,8 +37,12 @@ class Link:
         self.wait(self.client.flush())
 
     def subscribe(self, take):
+        nap = float(self.chosen.settings.get("nap", 0)) / 1e3
+
         async def taken(message):
             take(message.data)
+            if nap:
+                await asyncio.sleep(nap)
             if self.chosen.role == "answer":
                 await message.respond(message.data)
 

@@ -1,11 +1,13 @@
 """pyzmq: PUB and SUB, PUSH and PULL with `pattern=pushpull`, or REQ and REP. The publisher listens, or who answers;
-with `connect=1` a proxy does."""
+with `connect=1` a proxy does. `nap=MS`: who answers has an event loop, which sleeps so long before each answer."""
 
+import asyncio
 import importlib
 import threading
 import time
 
 library = importlib.import_module("zmq")
+event_loops = importlib.import_module("zmq.asyncio")
 
 
 class Link:
@@ -14,7 +16,8 @@ class Link:
         push = chosen.settings.get("pattern") == "pushpull"
         kinds = {"pub": library.PUB, "sub": library.SUB, "ask": library.REQ, "answer": library.REP}
         kinds |= {"pub": library.PUSH, "sub": library.PULL} if push else {}
-        self.socket = library.Context().socket(kinds[chosen.role])
+        context = event_loops.Context() if "nap" in chosen.settings else library.Context()
+        self.socket = context.socket(kinds[chosen.role])
         self.socket.setsockopt(library.LINGER, 10_000 if chosen.role == "pub" else 0)
         if "hwm" in chosen.settings:
             self.socket.setsockopt(library.SNDHWM, int(chosen.settings["hwm"]))
@@ -37,7 +40,16 @@ class Link:
         time.sleep(0.2)
 
     def subscribe(self, take):
+        async def naps():
+            while True:
+                payload = await self.socket.recv()
+                take(payload)
+                await asyncio.sleep(float(self.chosen.settings["nap"]) / 1e3)
+                await self.socket.send(payload)
+
         def read():
+            if "nap" in self.chosen.settings:
+                asyncio.run(naps())
             while not self.over.is_set():
                 if self.socket.poll(100):
                     payload = self.socket.recv()
