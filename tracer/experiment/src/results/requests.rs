@@ -21,7 +21,9 @@ pub fn of(rows: &[LocalRequestTimes]) -> Option<ReportedLocalRequests> {
 /// The round trips of a trial's requests.
 pub fn round_trips(rows: &[LocalRequestTimes]) -> Histogram {
     let mut sum = Histogram::new(3);
-    rows.iter().for_each(|row| sum.merge(&row.round_trip));
+    for row in rows {
+        sum.merge(&row.round_trip);
+    }
     sum
 }
 
@@ -80,7 +82,9 @@ mod tests {
 
     fn times(values: &[u64]) -> Histogram {
         let mut times = Histogram::new(3);
-        values.iter().for_each(|value| times.add(*value));
+        for value in values {
+            times.add(*value);
+        }
         times
     }
 

@@ -162,6 +162,28 @@ impl<'a> Collector<'a> {
     }
 }
 
+impl Collector<'_> {
+    /// The subscriptions of an end have changed.
+    fn subscription(&mut self, side: Side, change: SubscriptionChange) {
+        self.found.subscriptions.push(FoundSubscription { side, change });
+    }
+
+    /// Discovery tells something of the nodes of ROS 2.
+    fn ros(&mut self, fact: &RosFact) {
+        if let RosFact::Endpoint(_, DdsEndpoint { topic, name, .. }) = fact
+            && let Some(type_name) = &name.type_name
+        {
+            self.found.topics.learn_type(topic, type_name, self.protocol.name());
+        }
+        self.found.ros.learn(fact);
+    }
+
+    /// A request or a reply was found.
+    fn exchange(&mut self, exchange: FoundExchange) {
+        self.found.exchanges.push(exchange);
+    }
+}
+
 /// The most refusals that are kept of the bytes of a packet.
 const MAX_REFUSALS: usize = 64;
 /// The most bytes of a reason.
@@ -272,16 +294,14 @@ impl FrameSink for Collector<'_> {
             FrameNote::Line(line) => self.reader.line = line,
             FrameNote::Subscription(number) => self.reader.subscription = number,
             FrameNote::Subscribes { number, queue } => {
-                let change = SubscriptionChange::Begins { number, queue };
-                found.subscriptions.push(FoundSubscription { side: self.side, change });
+                self.subscription(self.side, SubscriptionChange::Begins { number, queue });
             }
             FrameNote::Renumbers { begun, number } => {
                 let change = SubscriptionChange::Renumbered { begun, number };
-                found.subscriptions.push(FoundSubscription { side: self.side.other(), change });
+                self.subscription(self.side.other(), change);
             }
             FrameNote::QueueIsEmpty(queue) => {
-                let change = SubscriptionChange::QueueIsEmpty(queue);
-                found.subscriptions.push(FoundSubscription { side: self.side.other(), change });
+                self.subscription(self.side.other(), SubscriptionChange::QueueIsEmpty(queue));
             }
             FrameNote::WasRerouted => self.was_rerouted = true,
             FrameNote::TakenOver { requests_ago } => self.reader.taken_over = Some(requests_ago),
@@ -337,24 +357,13 @@ impl FrameSink for Collector<'_> {
             }
             FrameNote::Request { number, extent, content } => {
                 let side = self.side;
-                let found_exchange =
-                    FoundExchange { side, number, extent, is_reply: false, content };
-                found.exchanges.push(found_exchange);
+                self.exchange(FoundExchange { side, number, extent, is_reply: false, content });
             }
             FrameNote::Reply { number, extent } => {
                 let side = self.side;
-                let found_exchange =
-                    FoundExchange { side, number, extent, is_reply: true, content: 0 };
-                found.exchanges.push(found_exchange);
+                self.exchange(FoundExchange { side, number, extent, is_reply: true, content: 0 });
             }
-            FrameNote::Ros(fact) => {
-                if let RosFact::Endpoint(_, DdsEndpoint { topic, name, .. }) = fact
-                    && let Some(type_name) = &name.type_name
-                {
-                    found.topics.learn_type(topic, type_name, self.protocol.name());
-                }
-                found.ros.learn(fact);
-            }
+            FrameNote::Ros(fact) => self.ros(fact),
         }
     }
 }
