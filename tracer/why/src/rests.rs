@@ -1,7 +1,7 @@
 //! How the threads rested that a part of a message's time is put down to.
 
 use wirelap_events::{
-    Delivery, Hop, Leg, LegOffCpu, Nanos, OffCpu, OffCpuReason, Segment, SleepCall, Stage,
+    Delivery, Hop, Leg, LegOffCpu, Nanos, OffCpuReason, Segment, SleepCall, Stage,
 };
 
 /// Why a thread did not run, and the event that ended it.
@@ -110,6 +110,7 @@ fn is_in_socket(segment: Segment) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirelap_events::OffCpu;
     use wirelap_test_support::delivered;
 
     /// A broker had a message at 100 ns. A thread of it slept until a timer ended that, and woke one that had waited for work for long.
