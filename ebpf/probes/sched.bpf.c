@@ -452,6 +452,9 @@ static __always_inline void emit_wake(struct task_state *state, struct task_stru
 	submit(out);
 }
 
+/* A thread may be woken on another CPU just before this one notes that it leaves. */
+#define STALE_WAKEUP_NS 1000000
+
 /*
  * A thread is switched to that was not seen to be woken, or to leave the CPU: the kernel has not called these programs then. Its run queue tells
  * since when it has waited.
@@ -514,6 +517,9 @@ int task_switch(__u64 *ctx)
 	} else if (next->pid) {
 		state = bpf_task_storage_get(&tasks, next, NULL, 0);
 		if (state && state->traced) {
+			/* A wakeup long before it left was one while it ran, after which nothing was switched. */
+			if (state->left && state->woken + STALE_WAKEUP_NS < state->left)
+				state->woken = 0;
 			if (!state->woken && state->window == number)
 				find_unseen(state, next, now);
 			if (state->woken && state->window == number) {

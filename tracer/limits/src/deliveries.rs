@@ -77,3 +77,6 @@ pub const MIN_RENAMED: u8 = 3;
 /// Messages in a row that were not seen when they came, after which connections are not taken to belong together any more: they may be of
 /// several clients that begin with the same bytes.
 pub const MAX_UNSEEN_BY_PROXY: u8 = 2;
+
+/// Time for which a message is on its way inside a server until it is in its queue, and a request until it is answered, on a busy machine.
+pub const LONGEST_WAY_TO_QUEUE: Nanos = ms(100);

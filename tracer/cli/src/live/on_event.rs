@@ -21,6 +21,8 @@ const UPDATES: usize = 8;
 const WAITING_BYTES: usize = 32 << 10;
 /// The interval between two looks at a command that runs.
 const LOOK: Duration = Duration::from_millis(50);
+/// The longest wait for news where nothing is to be done.
+const IDLE: Duration = Duration::from_secs(1);
 /// The time that a command has to end after the session.
 const LAST_RUN: Duration = Duration::from_secs(2);
 /// The options.
@@ -117,7 +119,10 @@ impl Runs {
         let untold = match self.untold {
             0 => String::new(),
             untold => {
-                format!("{} not handed to it, as too many came at once", counted(untold, "event"))
+                format!(
+                    "{} not handed to it: they were too many, or came too late",
+                    counted(untold, "event")
+                )
             }
         };
         let failed = match self.failed {
@@ -151,13 +156,15 @@ impl Command {
         loop {
             let pause = match &self.running {
                 Some(_) => LOOK,
-                None if self.waiting.is_empty() => self.every,
+                None if self.waiting.is_empty() => IDLE,
                 None => self.pause(),
             };
             match updates.recv_timeout(pause) {
                 Ok(update) => {
                     let events: Vec<String> = lines.events(&update, is_urgent).collect();
-                    events.iter().for_each(|line| self.gather(line));
+                    for line in &events {
+                        self.gather(line);
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -227,6 +234,8 @@ impl Command {
             if Instant::now() >= until {
                 running.reap(&self.steward);
                 self.failed("no end within two seconds after the session".into());
+                let untold = u64::try_from(self.waiting.lines().count()).unwrap_or(u64::MAX);
+                self.runs.untold = self.runs.untold.saturating_add(untold);
                 break;
             }
             running.wait(LOOK);

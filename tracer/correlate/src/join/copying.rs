@@ -7,18 +7,23 @@
 
 use super::forwarders::Receiver;
 use rustc_hash::FxHashMap;
-use wirelap_events::Saturate;
+use wirelap_events::{Saturate, Total};
 use wirelap_flow::Direction;
 use wirelap_protocols::Side;
 
 /// The most directions that are remembered.
 const MAX_DIRECTIONS: usize = 16_384;
 
+/// So few directions are not looked through for those that are gone.
+const FEW_DIRECTIONS: usize = 32;
+
 /// Directions of senders that make copies, and how far each is.
 #[derive(Debug, Default)]
 pub struct CopyingSenders {
     senders: FxHashMap<Receiver, FxHashMap<(u64, Side), CopyingDirection>>,
     directions: usize,
+    /// The number of directions that were left when those that are gone were forgotten last.
+    left: usize,
 }
 
 #[derive(Debug)]
@@ -34,7 +39,7 @@ impl CopyingSenders {
         if self.directions >= MAX_DIRECTIONS {
             // Those that still carry messages are noted with the next ones.
             self.senders.clear();
-            self.directions = 0;
+            (self.directions, self.left) = (0, 0);
         }
         let all = self.senders.entry(sender).or_default();
         let before = all.len();
@@ -42,6 +47,19 @@ impl CopyingSenders {
         let known = all.entry(key).or_insert(CopyingDirection { direction, newest: serial });
         known.newest = known.newest.max(serial);
         self.directions.grow(all.len().saturating_sub(before));
+    }
+
+    /// Forgets directions whose connections are gone, each time that their number has doubled.
+    pub fn forget(&mut self, is_gone: impl Fn(Direction) -> bool) {
+        if self.directions / 2 < self.left.max(FEW_DIRECTIONS) {
+            return;
+        }
+        self.senders.retain(|_, all| {
+            all.retain(|_, one| !is_gone(one.direction));
+            !all.is_empty()
+        });
+        self.directions = self.senders.values().map(FxHashMap::len).total();
+        self.left = self.directions;
     }
 
     /// Directions of a sender that have carried no message after the one with this serial number. Messages do not overtake each other in
@@ -84,6 +102,18 @@ mod tests {
         all.note(one, direction(2), 4);
         all.note(one, direction(2), 2);
         assert_eq!(behind(&all, 4), [0; 0]);
+    }
+
+    #[test]
+    fn directions_that_are_gone_are_forgotten() {
+        let mut all = CopyingSenders::default();
+        let sender = Receiver::Process(Pid(1));
+        for serial in 0..10_000 {
+            all.note(sender, direction(serial), serial);
+            all.forget(|direction| direction.serial + 10 < serial);
+        }
+        assert!(all.not_beyond(sender, u64::MAX).count() <= 2 * FEW_DIRECTIONS);
+        assert!(all.not_beyond(sender, u64::MAX).any(|one| one.serial == 9_999));
     }
 
     #[test]

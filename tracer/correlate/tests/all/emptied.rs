@@ -59,11 +59,14 @@ impl Site {
         self.world.message(&mut self.consumer.down, answer);
     }
 
+    /// All that came has long been handed out.
     fn declares(&mut self, messages: u32) {
+        self.world.now += 200 * MS;
         self.says(&amqp::declare(1, "q"), &amqp::declare_ok(1, "q", messages));
     }
 
     fn binds(&mut self) {
+        self.world.now += 200 * MS;
         self.says(&amqp::bind(1, "q", "ex"), &amqp::bind_ok(1));
     }
 

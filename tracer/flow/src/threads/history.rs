@@ -141,7 +141,7 @@ impl ThreadHistory {
         };
         std::iter::once(&wake.holder).chain(&wake.others).for_each(|holder| own.add_holder(holder));
         if let Some(waker) = waker.filter(|_| looked && !timed_out)
-            && self.let_go(waker, (left, asleep))
+            && self.let_go(waker, (left, asleep), wake.sleep == SleepCall::Lock)
         {
             self.passer = Some((at, waker));
         }

@@ -92,12 +92,18 @@ impl ChunkAssembly {
         is_worth_it.then_some((&self.buffer, self.base.0))
     }
 
-    /// The first bytes of the incomplete entry and the position of the first of them, if not all of them could be kept.
-    pub fn cut_entry(&self) -> Option<(&[u8], u64)> {
-        self.cut.then_some((&self.buffer, self.base.0))
+    /// The kept bytes of the incomplete entry, which ends in this chunk, and the position of the first of them; `None` if none are kept.
+    pub fn entry(&mut self, body: &[u8]) -> Option<(&[u8], u64)> {
+        if self.buffer.is_empty() {
+            return None;
+        }
+        if !self.cut {
+            self.fill(body);
+        }
+        Some((&self.buffer, self.base.0))
     }
 
-    /// Forgets the bytes of the incomplete entry, which ends in this chunk.
+    /// Forgets the bytes of the incomplete entry.
     pub fn forget_entry(&mut self) {
         self.cut = false;
         self.tries = SmallCount(0);

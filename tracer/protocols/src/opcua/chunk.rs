@@ -11,6 +11,9 @@ use crate::{FrameSink, Side};
 use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, Offset};
 
+/// Bytes of the smallest entry with a value: a handle, and the mask of a `DataValue`.
+const SMALLEST_ENTRY: u64 = 5;
+
 /// One chunk of a message that is not encrypted.
 #[derive(Clone, Copy)]
 pub(super) struct Chunk {
@@ -35,7 +38,7 @@ impl Chunk {
     ) {
         let mut at = self.range.start;
         let mut fault = None;
-        self.end_long_value(assembly, progress, names, &mut at, out);
+        self.end_value(assembly, progress, body, names, (&mut at, out));
         if !progress.walk.is_done()
             && let Some((bytes, base)) = assembly.bytes(self.part, body, self.last)
         {
@@ -47,7 +50,8 @@ impl Chunk {
         }
         if self.last {
             if fault == Some(FieldError::Short) {
-                out.unread_messages(progress.walk.values_left().into());
+                let most = self.part.to.saturating_sub(progress.walk.at) / SMALLEST_ENTRY;
+                out.unread_messages(u64::from(progress.walk.values_left()).min(most));
             }
             return;
         }
@@ -59,26 +63,30 @@ impl Chunk {
         }
     }
 
-    /// Passes on a value that ends in this chunk and was too long to be kept: its first bytes and its length are known.
-    fn end_long_value(
+    /// Passes on the value that began in an earlier chunk, if it is known that it ends in this one. It may be too long to be kept: its first
+    /// bytes and its length are known. What follows it is decoded from this chunk alone.
+    fn end_value(
         self,
         assembly: &mut ChunkAssembly,
         progress: &mut DecodeProgress,
+        body: &[u8],
         names: &mut NodeNames,
-        at: &mut Offset,
-        out: &mut dyn FrameSink,
+        (at, out): (&mut Offset, &mut dyn FrameSink),
     ) {
         let Some(end) = progress.value_end.filter(|&end| end <= self.part.to) else { return };
-        let Some((bytes, base)) = assembly.cut_entry() else { return };
+        let Some((bytes, base)) = assembly.entry(body) else { return };
         let mut entry = None;
         let fields = OpcuaFields::new(bytes, base, u64::MAX, progress.walk.at);
-        let result = fields.and_then(|fields| progress.walk.next(fields, &mut entry));
-        if let (Err(FieldError::Short), Some(entry)) = (result, entry) {
-            progress.walk.pass_value(end);
-            self.entry(entry, progress, names, at, out);
-            (progress.open, progress.value_end) = (None, None);
-            assembly.forget_entry();
+        match fields.and_then(|fields| progress.walk.next(fields, &mut entry)) {
+            Ok(()) => {}
+            Err(FieldError::Short) if entry.is_some() => progress.walk.pass_value(end),
+            Err(_) => progress.walk.stop(),
         }
+        if let Some(entry) = entry {
+            self.entry(entry, progress, names, at, out);
+        }
+        (progress.open, progress.value_end) = (None, None);
+        assembly.forget_entry();
     }
 
     /// Decodes the entries that are complete. Returns why no more could be decoded, if any remain.

@@ -91,6 +91,22 @@ fn values_after_one_that_is_too_long_to_be_kept_are_found() {
     }
 }
 
+#[test]
+fn values_around_the_most_that_is_kept_are_found_wherever_chunks_end() {
+    for len in [59_000, 64_000, 65_500, 65_536, 66_000, 70_000, 100_000, 131_072] {
+        let long = vec![b'v'; len];
+        let body = publish(3, &[&[(100, &long), (101, b"a"), (100, b"bc"), (101, &long)]]);
+        for chunk_len in [8_192, 20_000, 60_000, 65_000, 65_512] {
+            let mut packets = vec![(Side::A, chunk('F', 4, &monitor(3, 2)))];
+            packets.extend(chunks(5, &body, chunk_len).into_iter().map(|c| (Side::B, c)));
+            let player = play(&packets);
+            let lens: Vec<u64> = values(&player).into_iter().map(|(_, len, _)| len).collect();
+            assert_eq!(lens, [len as u64, 1, 2, len as u64], "in chunks of {chunk_len}");
+            assert_eq!(payload(&player), 2 * len as u64 + 3, "in chunks of {chunk_len}");
+        }
+    }
+}
+
 /// Numbers of values that are told, and of those that are said not to be readable.
 #[derive(Default)]
 struct Told {

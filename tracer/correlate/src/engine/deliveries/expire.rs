@@ -23,6 +23,8 @@ impl Deliveries {
             let is_hindered = |direction| is_behind(direction, now, flows);
             if all { messages.least() } else { messages.next_expired(now, is_awaited, is_hindered) }
         };
+        let flows = c.conversations.flows();
+        self.messages.forget_copying_directions(|direction| flows.flow(direction).is_none());
         while let Some(index) = next(&mut self.messages, c) {
             let index = if !all && self.messages.is_retainable(index) {
                 self.retain(index, c);

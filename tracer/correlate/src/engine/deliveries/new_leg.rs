@@ -8,7 +8,8 @@ use wirelap_flow::{
     Conversation, Direction, Flow, FlowEnds, Found, FoundPlace, SubscriptionStart, Way,
 };
 use wirelap_limits::deliveries::{
-    LONGEST_START_UP, MAX_START_UP_MESSAGES, MIN_START_UP_MESSAGES, SILENCE_BEFORE_START_UP,
+    LONGEST_START_UP, LONGEST_WAY_TO_QUEUE, MAX_START_UP_MESSAGES, MIN_START_UP_MESSAGES,
+    SILENCE_BEFORE_START_UP,
 };
 use wirelap_protocols::MessageRouting;
 
@@ -143,7 +144,8 @@ fn subscription_start(found: &Found, back: &Flow) -> Option<SubscriptionStart> {
 fn queue_was_empty(found: &Found, back: &Flow) -> Nanos {
     let may_come_from_elsewhere = found.was_rerouted || found.duplicate;
     let start = subscription_start(found, back).filter(|_| !may_come_from_elsewhere);
-    start.map_or(Nanos(0), |start| start.was_empty)
+    // The answer says what was so when the server took the request, and what was on its way in the server then comes later.
+    start.map_or(Nanos(0), |start| start.was_empty - LONGEST_WAY_TO_QUEUE)
 }
 
 /// The client that gets what is sent in this direction, if its name is its own.

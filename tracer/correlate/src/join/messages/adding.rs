@@ -83,6 +83,11 @@ impl Messages {
         self.copying.note(Receiver::at(sender), direction, 0);
     }
 
+    /// Forgets directions that are gone.
+    pub fn forget_copying_directions(&mut self, is_gone: impl Fn(Direction) -> bool) {
+        self.copying.forget(is_gone);
+    }
+
     /// True if the sender of a message may send a copy of it in a direction that `is_hindered`: it has not carried a later one.
     pub(super) fn awaits_copy(
         &self,

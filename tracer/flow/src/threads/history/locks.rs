@@ -7,7 +7,13 @@ use wirelap_limits::threads::LONGEST_LOCK_CHECK;
 impl ThreadHistory {
     /// Notes that `waker` let go of a lock on which the thread had slept for a time since it left the CPU. Sleeps just before that ended by a time
     /// limit were for the same one, also where the thread was preempted between them. Returns true if there were any.
-    pub(super) fn let_go(&mut self, waker: Holder, (left, asleep): (Nanos, Nanos)) -> bool {
+    /// `is_lock`: it slept on a lock for certain, and not perhaps in wait for data of another program, for which a CPU that this has is missing.
+    pub(super) fn let_go(
+        &mut self,
+        waker: Holder,
+        (left, asleep): (Nanos, Nanos),
+        is_lock: bool,
+    ) -> bool {
         let mut first = self.stretches.len();
         let mut next_left = left;
         let (mut any, mut before) = (false, None);
@@ -17,7 +23,7 @@ impl ThreadHistory {
                 break;
             };
             if !stretch.timed_out && stretch.own.asleep > Nanos(0) {
-                before = Some(index);
+                before = is_lock.then_some(index);
                 break;
             }
             any |= stretch.timed_out;
@@ -31,7 +37,9 @@ impl ThreadHistory {
                 stretch.own.timed = Nanos(0);
                 locked += stretch.own.asleep;
             }
-            stretch.keep_from(waker, locked);
+            if is_lock {
+                stretch.keep_from(waker, locked);
+            }
         }
         let before =
             before.filter(|&index| self.stretches[index].kept_from(waker, locked) > Nanos(0));
