@@ -150,7 +150,8 @@ fn a_preempted_thread_says_by_whom() {
 
         let wakes = seen.wakes(reader);
         assert_counts(&wakes, from, to);
-        // Now and then the neighbour also runs for some microseconds between its turns, to be told of the next.
+        // Now and then the neighbour also runs between its turns, to be told of the next: for some microseconds, on an emulated machine for as
+        // long as a turn.
         let turn = u64::try_from(TURN.as_nanos()).unwrap();
         // A thread that tidies the kernel's memory may block the reader before.
         let is_turn = |(wake, at): &&(Wake, Nanos)| {
@@ -161,7 +162,8 @@ fn a_preempted_thread_says_by_whom() {
         let turns = wakes.iter().filter(is_turn);
         let (preempted, blocked): (Vec<_>, Vec<_>) =
             turns.partition(|(wake, _)| wake.reason == OffCpuReason::Preempted);
-        assert_eq!(preempted.len() + blocked.len(), TURNS, "{wakes:#?}");
+        let all = preempted.len() + blocked.len();
+        assert!((TURNS..TURNS + TURNS / 2).contains(&all), "{all}: {wakes:#?}");
         assert!(preempted.len() > TURNS / 2, "{blocked:#?}");
         for &&(wake, at) in &preempted {
             assert_eq!((wake.left, wake.from_irq, wake.migrated), (Some(wake.woken), false, false));
