@@ -166,7 +166,7 @@ static __always_inline bool in_irq_or_packets(struct task_struct *current)
 	return preempt_count(current) & 0x00ffff00;
 }
 
-/* Whether a hardirq is being served, as those of timers that wake threads are: packets come in softirqs. */
+/* True if a hardirq is being served, as those of timers that wake threads are: packets come in softirqs. */
 static __always_inline bool in_hard_irq(struct task_struct *current)
 {
 	return preempt_count(current) & 0x000f0000;

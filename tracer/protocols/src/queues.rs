@@ -1,4 +1,4 @@
-//! What servers of queues do with messages that nobody has taken: they put them back, or discard them.
+//! Messages that nobody has taken from a queue: its server puts them back, or discards them.
 
 use wirelap_events::{Nanos, Saturate};
 
@@ -48,7 +48,7 @@ impl QueueLimits {
     }
 }
 
-/// What a server discards, or will.
+/// Messages that a server discards, or will.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discard {
     /// Messages of transactions that their publisher rolled back, or that ended without a commit.

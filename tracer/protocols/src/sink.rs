@@ -253,7 +253,7 @@ pub enum FrameNote<'a> {
         /// Why the server does so.
         why: PutBack,
     },
-    /// What a server of queues discards, or will.
+    /// Messages that a server of queues discards, or will.
     Discards(Discard),
     /// Messages that a log had no more when the sender of the next frame had asked for them, which goes on behind them.
     NotKept(u64),

@@ -75,7 +75,7 @@ pub struct Losses {
     pub datagrams: DroppedDatagrams,
     /// Delivered, or sent, more than once.
     pub duplicates: u64,
-    /// Of these, those that a server sent a client again.
+    /// Duplicates that a server sent a client again.
     pub redelivered: u64,
     /// Messages that servers put back into their queues.
     pub put_back: PutBackMessages,

@@ -1,4 +1,4 @@
-//! How the threads rested that a part of a message's time is put down to.
+//! Rests of the threads that a part of a message's time is put down to.
 
 use wirelap_events::{
     Delivery, Hop, Leg, LegOffCpu, Nanos, OffCpuReason, Segment, SleepCall, Stage,
@@ -10,10 +10,10 @@ pub type Rest = (OffCpuReason, SleepCall);
 /// The rest of a thread that sleeps for a time of its own.
 pub const TIMED: Rest = (OffCpuReason::Asleep, SleepCall::Timer);
 
-/// How a thread rests that waits for a disk.
+/// The rest of a thread that waits for a disk.
 pub const BLOCKED: Rest = (OffCpuReason::Blocked, SleepCall::Unknown);
 
-/// How a thread rests that was stopped.
+/// The rest of a thread that was stopped.
 const STOPPED: Rest = (OffCpuReason::Stopped, SleepCall::Unknown);
 
 /// Rest of the thread that the leg waited for `time` for: the longest rest, where there were several. What threads did before a forwarder had the
@@ -55,7 +55,7 @@ fn timed_first(on: &Leg, half: Nanos) -> Option<Rest> {
     (is_told && is_timed).then(|| (first.reason, ended_by(first, rested, half)))
 }
 
-/// How one of the threads of a segment rested for as long, if it was stopped or blocked itself.
+/// The rest of one of the threads of a segment for as long, if it was stopped or blocked itself.
 fn rest_in_all(rests: &LegOffCpu, segment: Segment, half: Nanos) -> Option<Rest> {
     let threads = match segment {
         Segment::BrokerDwell => [rests.dwell, rests.sender],
@@ -137,7 +137,7 @@ mod tests {
         Hop { left, woken, running: woken, sleep, from_irq: true, ..Hop::default() }
     }
 
-    /// How a reader rested for which data waited from 100 to 1,100 ns, and that left the CPU last at `left`.
+    /// The rest of a reader for which data waited from 100 to 1,100 ns, and that left the CPU last at `left`.
     fn reader_rested(left: u64, sleep: SleepCall) -> Option<Rest> {
         let mut leg = delivered::leg(&[(Stage::Ready, 100), (Stage::Wakeup, 1_100)]);
         leg.chain.push(hop(left, 1_100, sleep));

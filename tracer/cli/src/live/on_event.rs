@@ -102,14 +102,14 @@ impl OnEvent {
     }
 }
 
-/// What became of the command's runs.
+/// Counts of the command's runs, and of events that it was not told.
 #[derive(Clone, Debug, Default)]
 struct Runs {
     all: u64,
     failed: u64,
     /// Events for which there was no room.
     untold: u64,
-    /// How the last failed run ended.
+    /// The end of the last failed run.
     complaint: String,
 }
 

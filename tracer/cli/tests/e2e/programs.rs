@@ -1,4 +1,4 @@
-//! What `wirelap live` hands out to other programs while it runs: metrics, lines of JSON, and events to a command.
+//! Outputs of `wirelap live` for other programs while it runs: metrics, lines of JSON, and events to a command.
 
 use crate::bench::{Bench, mosquitto, poll};
 use crate::{LONG, free_port};

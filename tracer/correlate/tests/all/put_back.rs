@@ -161,7 +161,7 @@ fn what_nobody_read_is_delivered_for_the_first_time() {
     }
 }
 
-/// It also marks what it had chosen for that consumer and not written yet, because the socket was full.
+/// The broker also marks what it had chosen for that consumer and not written yet, because the socket was full.
 #[test]
 fn what_was_never_sent_is_delivered_for_the_first_time() {
     let mut site = Site::new();

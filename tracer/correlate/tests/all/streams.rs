@@ -75,7 +75,7 @@ fn what_a_stream_has_removed_is_counted_at_who_came_too_late() {
     assert!(shared.is_none_or(|(_, text)| !text.contains("in the stream")), "another has them");
 }
 
-/// What the server does not take is awaited by nobody, and told as a refusal.
+/// Messages that the server does not take are awaited by nobody, and told as refused.
 #[test]
 fn what_a_full_stream_does_not_take_is_refused() {
     let mut world = World::new();

@@ -15,7 +15,7 @@ const QUEUES_KEPT: usize = 32;
 pub struct FoundSubscription {
     /// The end that subscribes.
     pub side: Side,
-    /// What has changed.
+    /// The change.
     pub change: SubscriptionChange,
 }
 

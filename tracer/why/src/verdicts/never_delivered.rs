@@ -136,7 +136,7 @@ fn passed_over(evidence: &Evidence) -> Option<Clause> {
     (records > 0).then_some(Clause::PassedOver { records, of_group, reader })
 }
 
-/// What the queues of a server may have given messages up for that it has passed on to nobody, as far as the protocol told.
+/// Reasons for which the queues of a server may have given up messages that it has passed on to nobody, as far as the protocol told.
 fn limits_of_queues(evidence: &Evidence, clauses: &[Clause]) -> Vec<Clause> {
     let is_swallowed = |clause: &Clause| matches!(clause, Clause::Swallowed { .. });
     let is_about_queues =
