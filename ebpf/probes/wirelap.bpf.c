@@ -36,6 +36,7 @@
 #include "read.bpf.c"
 #include "ready.bpf.c"
 #include "sched.bpf.c"
+#include "process.bpf.c"
 #include "send.bpf.c"
 #include "socket.bpf.c"
 #include "tls.bpf.c"
