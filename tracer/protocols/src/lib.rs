@@ -18,6 +18,7 @@ mod memories;
 pub mod memory;
 pub mod mqtt;
 pub mod nats;
+pub mod note;
 pub mod opcua;
 pub mod plain;
 mod queues;
@@ -42,6 +43,7 @@ pub use connection::{
 };
 pub use memories::Memories;
 pub use memory::Memory;
+pub use note::{Fragments, FrameNote, KeptFor, LogPlace, ReadIn, Throttle, UnseenParties};
 pub use queues::{Discard, DiscardedMessages, PutBack, QueueLimits};
 pub use reader::Reader;
 pub use registry::{broker, by_name, registry};
@@ -49,7 +51,4 @@ pub use remedies::{BrokerRemedies, Remedies};
 pub use search::ProtocolSearch;
 pub use side::Side;
 pub use signature::{PduSignature, SignatureMatch};
-pub use sink::{
-    Fragments, FrameNote, FrameSink, KeptFor, LogPlace, MAX_CLIENT_NAME, ReadIn, Throttle,
-    UnseenParties, topic_number,
-};
+pub use sink::{FrameSink, MAX_CLIENT_NAME, topic_number};

@@ -2,7 +2,7 @@
 //! 1, and the server acknowledges these numbers (<https://www.rabbitmq.com/docs/confirms#publisher-confirms>).
 
 use super::method::AmqpAcknowledgement;
-use crate::FrameSink;
+use crate::{FrameNote, FrameSink};
 use rustc_hash::FxHashMap;
 use wirelap_events::{ByteRange, Saturate};
 
@@ -79,7 +79,7 @@ impl Confirms {
             confirmed.confirmed = confirmed.confirmed.max(last);
         }
         for tag in first.max(last.saturating_sub(MAX_CONFIRMED))..=last {
-            out.replies(number(channel, tag), extent);
+            out.note(FrameNote::Reply { number: number(channel, tag), extent });
         }
     }
 }

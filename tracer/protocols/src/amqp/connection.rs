@@ -14,7 +14,9 @@ use super::recognition;
 use super::transactions::Transactions;
 use super::unacknowledged::Unacknowledged;
 use crate::connection::frame_without_data;
-use crate::{Connection, Discard, FrameSink, LeftMessages, Pdu, PduLen, Reader, Side, Throttle};
+use crate::{
+    Connection, Discard, FrameNote, FrameSink, LeftMessages, Pdu, PduLen, Reader, Side, Throttle,
+};
 use wirelap_events::{ByteRange, Frame, FrameClass, Size};
 
 /// The decoder of one connection.
@@ -53,7 +55,7 @@ impl AmqpConnection {
     fn doubt_blocked(&mut self, side: Side, out: &mut dyn FrameSink) {
         if self.blocked == Blocked::Uncertain && self.server == Some(side) {
             self.blocked = Blocked::No;
-            out.throttles(Throttle::Ends);
+            out.note(FrameNote::Throttles(Throttle::Ends));
         }
     }
 
@@ -117,21 +119,23 @@ impl AmqpConnection {
             "queue.declare" => out.discards(Discard::Beyond(queue::limits(arguments))),
             "connection.blocked" => {
                 self.blocked = Blocked::Yes;
-                out.throttles(Throttle::Begins);
+                out.note(FrameNote::Throttles(Throttle::Begins));
             }
             "connection.unblocked" => {
                 self.blocked = Blocked::No;
-                out.throttles(Throttle::Ends);
+                out.note(FrameNote::Throttles(Throttle::Ends));
             }
             // A server cancels a consumer whose queue is gone.
-            "basic.cancel" => out.unsubscribes(self.server.map_or(side, Side::other)),
+            "basic.cancel" => {
+                out.note(FrameNote::Unsubscribes(self.server.map_or(side, Side::other)));
+            }
             _ => {}
         }
         if self.server == Some(side) {
             if let Some(why) = refusal(method, arguments) {
-                out.refuses(why);
+                out.note(FrameNote::Refuses(why));
             } else if method.name == "basic.nack" {
-                out.refuses(b"basic.nack: the broker did not take a message over");
+                out.note(FrameNote::Refuses(b"basic.nack: the broker did not take a message over"));
             }
         }
         if Envelope::is_before_content(method) {
@@ -148,10 +152,10 @@ impl AmqpConnection {
         {
             Permits::tell(channel, recipient.has_asked, out);
             if recipient.has_expired {
-                out.expired();
+                out.note(FrameNote::Expired);
             }
             if recipient.is_dead_letter {
-                out.was_rerouted();
+                out.note(FrameNote::WasRerouted);
             }
             if let Some(consumer) = recipient.consumer {
                 out.subscription((channel, consumer));

@@ -2,8 +2,8 @@
 //! (`basic.qos`, AMQP 0-9-1 §1.8.3.1), and requests for single messages (`basic.get`).
 
 use super::method::{AmqpAcknowledgement, AmqpDelivery};
-use crate::FrameSink;
 use crate::in_flight::InFlight;
+use crate::{FrameNote, FrameSink};
 use rustc_hash::FxHashMap;
 use wirelap_events::{Nanos, Offset, RequestLimits, Size};
 
@@ -57,21 +57,21 @@ impl Permits {
         self.held -= before;
         self.held += open.held_bytes();
         if let Some(room) = room {
-            out.line(line(channel, false));
+            out.note(FrameNote::Line(line(channel, false)));
             out.permits_more(room.message(), room.full_with());
         }
     }
 
     /// The client asks for a message on a channel.
     pub fn asks(channel: u16, out: &mut dyn FrameSink) {
-        out.line(line(channel, true));
+        out.note(FrameNote::Line(line(channel, true)));
         // It is answered at once, if only by there being no message.
-        out.asks(RequestLimits { longest: Nanos(u64::MAX), least_bytes: 1 });
+        out.note(FrameNote::Asks(RequestLimits { longest: Nanos(u64::MAX), least_bytes: 1 }));
     }
 
     /// Tells what the next message on a channel may have waited for; `was_asked` if it is the answer to a request.
     pub fn tell(channel: u16, was_asked: bool, out: &mut dyn FrameSink) {
-        out.line(line(channel, was_asked));
+        out.note(FrameNote::Line(line(channel, was_asked)));
     }
 
     /// Something was missed.

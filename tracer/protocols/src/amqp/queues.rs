@@ -11,7 +11,7 @@
 //! the server has chosen, and of one that is deleted when nobody uses it and has no consumer (AMQP 0-9-1 §1.7.2.1).
 
 use super::method::{Method, short_string};
-use crate::{FrameSink, Reader};
+use crate::{FrameNote, FrameSink, Reader};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 use wirelap_events::Size;
@@ -110,19 +110,19 @@ impl Queues {
                 {
                     self.note_new(queue, is_auto_deleted);
                 }
-                out.queue_is_empty(queue);
+                out.note(FrameNote::QueueIsEmpty(queue));
             }
             "queue.bind-ok" => {
                 if let QueueRequest::Bind(queue) = std::mem::take(&mut of.request)
                     && let Some(state @ NewQueue::Unbound) = self.new.get_mut(&queue)
                 {
                     *state = NewQueue::Bound;
-                    out.queue_is_empty(queue);
+                    out.note(FrameNote::QueueIsEmpty(queue));
                 }
             }
             "queue.purge-ok" | "queue.delete-ok" => {
                 if let QueueRequest::Empty(queue) = std::mem::take(&mut of.request) {
-                    out.queue_is_empty(queue);
+                    out.note(FrameNote::QueueIsEmpty(queue));
                 }
             }
             _ => {}

@@ -6,8 +6,8 @@ use super::meaning::{ConnectionState, is_discarded, means};
 use super::record::{self, RecordPosition};
 use super::topics::TopicPartition;
 use super::walk::UnwalkedBytes;
-use crate::FrameSink;
 use crate::connection::frame_without_data;
+use crate::{FrameNote, FrameSink};
 use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, Frame, FrameClass};
 
@@ -42,7 +42,7 @@ pub(super) fn compressed(
             if at.internal { FrameClass::Other } else { class },
         ));
         if !is_internal {
-            out.unread_messages(header.records.into());
+            out.note(FrameNote::UnreadMessages(header.records.into()));
         }
         return unpacked.trim();
     };
@@ -56,7 +56,7 @@ pub(super) fn compressed(
         .unwrap_or(0);
     let payload_bytes = if at.internal { 0 } else { u64::try_from(payload).unwrap_or(0) };
     out.frame(&Frame { payload_bytes, ..frame_without_data(range, "CompressedRecords", class) });
-    out.unpacked(range.len(), all);
+    out.note(FrameNote::Unpacked { bytes: range.len(), decompressed: all });
     let position =
         RecordPosition { frame: ByteRange::new(range.end, 0), extent: range, is_fetched };
     let mut rest = KafkaFields::new(bytes, all);
@@ -66,7 +66,7 @@ pub(super) fn compressed(
         record::report_record(position, one, (at, topics), awaited, meaning, out);
     }
     if is_aborted {
-        out.discarded(contents.records.into());
+        out.note(FrameNote::Discarded(contents.records.into()));
     }
     unpacked.trim();
 }

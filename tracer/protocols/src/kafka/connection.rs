@@ -19,7 +19,7 @@ use super::topic_name::KafkaTopic;
 use super::topics::{self, KafkaTopics, TopicPartition};
 use super::unpack::DecompressBuffer;
 use crate::connection::{KEPT_BYTES, frame_without_data};
-use crate::{Connection, FrameSink, Pdu, PduLen, Side, Throttle};
+use crate::{Connection, FrameNote, FrameSink, Pdu, PduLen, Side, Throttle};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, FrameClass};
 
@@ -86,10 +86,10 @@ impl KafkaConnection {
         self.client = Some(side.other());
         self.calls.answered(head.correlation_id);
         if let Some(time) = throttle::of_response(call, head.body) {
-            out.throttles(Throttle::For(time));
+            out.note(FrameNote::Throttles(Throttle::For(time)));
         }
         match call.key {
-            FETCH | SHARE_FETCH => out.answers(),
+            FETCH | SHARE_FETCH => out.note(FrameNote::Answers),
             PRODUCE => self.unplaced.answered(head.correlation_id, call, head.body, out),
             METADATA => topics::learn(&self.topics, call, head.body),
             OFFSET_FETCH => {
@@ -113,28 +113,28 @@ impl KafkaConnection {
         match call.key {
             FETCH => {
                 if let Some((ask, twice)) = self.positions.asked(id, call, body, &self.topics) {
-                    out.asks(ask);
+                    out.note(FrameNote::Asks(ask));
                     for (topic, asks) in self.positions.take_changes() {
-                        out.asks_for_topic(topic, asks);
+                        out.note(FrameNote::AsksForTopic { topic, asks });
                     }
                     if twice > 0 {
-                        out.read_twice(twice);
+                        out.note(FrameNote::ReadTwice(twice));
                     }
                     let [seen, of_group] = self.positions.take_passed_over();
                     for (records, is_same_group) in [(seen, false), (of_group, true)] {
                         if records > 0 {
-                            out.passed_over(records, is_same_group);
+                            out.note(FrameNote::PassedOver { records, is_same_group });
                         }
                     }
                     let not_kept = self.positions.take_not_kept();
                     if not_kept > 0 {
-                        out.not_kept(not_kept);
+                        out.note(FrameNote::NotKept(not_kept));
                     }
                 }
             }
             SHARE_FETCH => {
                 if let Ok(ask) = share::asked(body) {
-                    out.asks(ask);
+                    out.note(FrameNote::Asks(ask));
                 }
             }
             OFFSET_COMMIT => {
@@ -302,7 +302,7 @@ fn pairs(head: &PduHead<'_>, extent: ByteRange, out: &mut dyn FrameSink) {
     }
     let number = u64::from(head.correlation_id.cast_unsigned());
     if !head.is_request {
-        out.replies(number, extent);
+        out.note(FrameNote::Reply { number, extent });
     } else if head.wants_response() {
         out.requests(number, extent);
     }

@@ -45,7 +45,7 @@
 //! | `Record` | data | one record: **one application message**, whose payload is the record's value |
 //! | `RecordBatch` | data | all bytes up to the first record of another batch, including other partitions without records |
 //! | `PartitionData` | data | the bytes after the last record; opaque if they could not be decoded |
-//! | `CompressedRecords` | data | a compressed batch; its records are the next frames, without bytes of their own. Opaque if it cannot be decompressed; then `FrameSink::unread_messages` reports the number of records in its header |
+//! | `CompressedRecords` | data | a compressed batch; its records are the next frames, without bytes of their own. Opaque if it cannot be decompressed; then `FrameNote::UnreadMessages` reports the number of records in its header |
 //! | `ControlRecords` | other | transaction markers |
 //! | `PartialRecordBatch` | other | a batch that the broker cut off at the requested maximum size: the consumer drops it and requests it again |
 //! | `MessageSet` | opaque | a message of the formats before version 2 that cannot be read. Those that can be are `RecordBatch` and `Record`, one by one |

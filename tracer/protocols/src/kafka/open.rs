@@ -8,7 +8,7 @@ use super::record::{self, RecordPosition};
 use super::topics::TopicPartition;
 use super::walk::{BodyPart, BodyWalk, UnwalkedBytes};
 use crate::connection::frame_without_data;
-use crate::{FrameSink, PduLen};
+use crate::{FrameNote, FrameSink, PduLen};
 use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, Frame, FrameClass};
 
@@ -104,7 +104,7 @@ impl OpenPdu {
         };
         let len = before.saturating_add(len).min(range.len());
         // A client or broker handles a request or response only when it has all of it.
-        out.usable_at(range.start.plus(self.left));
+        out.note(FrameNote::UsableAt(range.start.plus(self.left)));
         self.left = self.left.saturating_sub(len);
         let range = ByteRange::new(range.start, len);
         match part {
@@ -122,7 +122,7 @@ impl OpenPdu {
                     out,
                 );
                 if is_discarded(state.at, is_fetched, state.positions) {
-                    out.discarded(1);
+                    out.note(FrameNote::Discarded(1));
                 }
             }
             BodyPart::Block(UnwalkedBytes::Compressed) => {
@@ -140,14 +140,14 @@ impl OpenPdu {
                 out.frame(&frame_without_data(range, name, class));
                 if block == UnwalkedBytes::MessageSet && !state.is_internal(is_fetched) {
                     // At least one; a message does not say how many it contains.
-                    out.unread_messages(1);
+                    out.note(FrameNote::UnreadMessages(1));
                 }
             }
             BodyPart::Between { topic, partition, aborted, acquired, is_out_of_range, class } => {
                 let at = &mut *state.at;
                 at.follow(topic, partition, state.topics);
                 if is_out_of_range && state.positions.is_out_of_range(self.id, at.key()) {
-                    out.refuses(OUT_OF_RANGE);
+                    out.note(FrameNote::Refuses(OUT_OF_RANGE));
                 }
                 if let Some(aborted) = aborted {
                     at.set_aborted(aborted);
@@ -164,14 +164,14 @@ impl OpenPdu {
                     unacquired = if at.acquired.is_unknown() { walk.records_left() } else { 0 };
                     let is_held = state.positions.is_committed && !at.internal;
                     if is_fetched && is_held && walk.header().is_transactional() {
-                        out.awaits_commit();
+                        out.note(FrameNote::AwaitsCommit);
                     }
                 }
                 let class = class.map(|class| if at.internal { FrameClass::Other } else { class });
                 let is_internal = at.internal;
                 out.frame(&self.between(range, before, class));
                 if unacquired > 0 && !is_internal {
-                    out.unread_messages(unacquired.into());
+                    out.note(FrameNote::UnreadMessages(unacquired.into()));
                 }
             }
         }
@@ -192,7 +192,7 @@ impl OpenPdu {
         let name = if before == 0 { "PartitionData" } else { self.name };
         out.frame(&frame_without_data(ByteRange::new(range.start, len), name, FrameClass::Opaque));
         if records > 0 && !is_internal {
-            out.unread_messages(records.into());
+            out.note(FrameNote::UnreadMessages(records.into()));
         }
         len
     }

@@ -11,7 +11,7 @@ use super::stored::UnplacedRecords;
 use super::topic_name::hash;
 use super::topics::{KafkaTopics, TopicPartition};
 use crate::connection::frame_without_data;
-use crate::{FrameSink, LogPlace};
+use crate::{FrameNote, FrameSink, LogPlace};
 use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, GlobalKey};
 
 /// Bytes of keys and values that are hashed.
@@ -57,21 +57,21 @@ pub(super) fn report_record(
         return out.frame(&frame_without_data(range, "Record", FrameClass::Other));
     }
     if let RecordStatus::TakenOver { requests_ago } = meaning {
-        out.taken_over(requests_ago);
+        out.note(FrameNote::TakenOver { requests_ago });
     }
     let key = key(at, content, &record);
     if let Some(time) = at.header.time_of(&record).filter(|_| !position.is_fetched) {
-        out.made_at(time);
+        out.note(FrameNote::MadeAt(time));
     }
     match awaited {
         _ if key.unique => {}
         _ if position.is_fetched => {
             let offset = at.header.base_offset.saturating_add(record.offset.into());
             if let Ok(offset) = u64::try_from(offset) {
-                out.has_place(LogPlace { log: at.log(), offset });
+                out.note(FrameNote::HasPlace(LogPlace { log: at.log(), offset }));
             }
         }
-        Some((request, records)) => out.awaits_place(records.number(*request, at)),
+        Some((request, records)) => out.note(FrameNote::AwaitsPlace(records.number(*request, at))),
         None => {}
     }
     out.frame(&Frame {

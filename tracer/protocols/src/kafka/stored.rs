@@ -24,7 +24,7 @@ use super::fields::{KafkaFields, KafkaResult};
 use super::layout::BodyLayout;
 use super::topic_name::{KafkaTopic, hash};
 use super::topics::TopicPartition;
-use crate::{FrameSink, LogPlace};
+use crate::{FrameNote, FrameSink, LogPlace};
 use std::collections::VecDeque;
 use wirelap_events::Saturate;
 
@@ -95,7 +95,7 @@ impl UnplacedRecords {
             for sent in self.open.iter().filter(is_its) {
                 let base = u64::try_from(stored.base_offset).ok().filter(|_| stored.error == 0);
                 let place = base.map(|offset| LogPlace { log: sent.log, offset });
-                out.gives_places(sent.first, sent.count, place);
+                out.note(FrameNote::GivesPlaces { first: sent.first, count: sent.count, place });
             }
         });
         // A broker answers in order, so that what was sent before is not answered any more.

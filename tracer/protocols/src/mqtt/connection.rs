@@ -11,7 +11,7 @@ use super::recognition;
 use super::subscriptions::MqttSubscriptions;
 use super::version::KnownVersion;
 use crate::in_flight::InFlight;
-use crate::{Connection, FrameSink, KeptFor, Pdu, PduLen, Side};
+use crate::{Connection, FrameNote, FrameSink, KeptFor, Pdu, PduLen, Side};
 use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, Nanos, Size};
 
 /// The decoder of one connection.
@@ -71,13 +71,13 @@ impl MqttConnection {
             None => publish.topic,
         };
         if self.version == KnownVersion::Nothing {
-            out.uncertain_start();
+            out.note(FrameNote::UncertainStart);
         }
         match (publish.packet_id, publish.expiry) {
-            (None, _) => out.kept_for(KeptFor::Nobody),
+            (None, _) => out.note(FrameNote::KeptFor(KeptFor::Nobody)),
             (Some(_), Some(seconds)) => {
                 let time = Nanos::from_millis(u64::from(seconds).saturating_mul(1_000));
-                out.kept_for(KeptFor::For(time));
+                out.note(FrameNote::KeptFor(KeptFor::For(time)));
             }
             (Some(_), None) => {}
         }
@@ -115,7 +115,7 @@ impl MqttConnection {
         out: &mut dyn FrameSink,
     ) {
         if kind != PacketType::Pubcomp {
-            out.replies(id.into(), range);
+            out.note(FrameNote::Reply { number: id.into(), extent: range });
         }
         let sender = side.other() as usize;
         if kind == PacketType::Pubrec {
@@ -179,13 +179,13 @@ impl MqttConnection {
                 let has_session = { fields }.u8().map_or(true, |flags| flags & 1 != 0);
                 self.subscriptions.accept(has_session);
                 if { fields }.u8().is_ok_and(|flags| flags & 1 != 0) {
-                    out.resumes_session();
+                    out.note(FrameNote::ResumesSession);
                 }
             }
             PacketType::Subscribe | PacketType::Unsubscribe => {
                 self.subscriptions.change(header, version, fields);
                 if header.kind == PacketType::Unsubscribe {
-                    out.unsubscribes(side);
+                    out.note(FrameNote::Unsubscribes(side));
                 }
             }
             _ => {}
@@ -196,7 +196,7 @@ impl MqttConnection {
                 if self.server == Some(side)
                     && let Some(why) = refusal(header.kind, version, fields)
                 {
-                    out.refuses(why.as_bytes());
+                    out.note(FrameNote::Refuses(why.as_bytes()));
                 }
                 if matches!(header.kind, PacketType::Connect | PacketType::Connack) {
                     // Without this property no aliases are allowed (MQTT 5.0 §3.1.2.11.5).

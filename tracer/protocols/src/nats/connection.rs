@@ -11,7 +11,7 @@ use super::replies::Replies;
 use super::servers::Servers;
 use super::subscriptions::NatsSubscriptions;
 use crate::connection::frame_without_data;
-use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Reader, Side};
+use crate::{Connection, Encryption, FrameNote, FrameSink, Pdu, PduLen, Reader, Side};
 use wirelap_events::{DecodedMessage, Frame, FrameClass, Offset, Size, SmallCount};
 
 /// The decoder of one connection.
@@ -85,8 +85,10 @@ impl NatsConnection {
                 }
                 self.subscriptions.subscribe(line);
             }
-            "-ERR" => out.refuses(quoted(line.args)),
-            "UNSUB" if self.subscriptions.unsubscribe(line) => out.unsubscribes(side),
+            "-ERR" => out.note(FrameNote::Refuses(quoted(line.args))),
+            "UNSUB" if self.subscriptions.unsubscribe(line) => {
+                out.note(FrameNote::Unsubscribes(side));
+            }
             _ => {}
         }
     }
@@ -103,12 +105,12 @@ impl NatsConnection {
             (false, Some(FrameClass::Ack | FrameClass::Other)) => {
                 if let Some((consumer, room)) = self.acks.published(message.subject, parts.payload)
                 {
-                    out.line(consumer);
+                    out.note(FrameNote::Line(consumer));
                     out.permits_more(room.message(), room.full_with());
                 }
                 if let Some((consumer, ask)) = self.pulls.published(message, parts.payload) {
-                    out.line(consumer);
-                    out.asks(ask);
+                    out.note(FrameNote::Line(consumer));
+                    out.note(FrameNote::Asks(ask));
                 }
             }
             (true, Some(FrameClass::Other)) => self.pulls.ended(message.subject),
@@ -118,10 +120,10 @@ impl NatsConnection {
                 {
                     self.pulls.delivered(consumer);
                     let between = self.acks.delivered(consumer, reply, end);
-                    out.line(consumer);
+                    out.note(FrameNote::Line(consumer));
                     // The older values of a key are removed for newer ones.
                     if between > 0 && !message.subject.starts_with(b"$KV.") {
-                        out.follows_after(between);
+                        out.note(FrameNote::FollowsAfter(between));
                     }
                 }
             }
@@ -142,11 +144,11 @@ impl NatsConnection {
             && self.subscriptions.delivered(sid)
             && let Some(server) = self.server
         {
-            out.unsubscribes(server.other());
+            out.note(FrameNote::Unsubscribes(server.other()));
         }
         let inbox = |subject| jetstream::inbox_number(subject).filter(|_| !is_between);
         if let Some(number) = inbox(message.subject) {
-            out.replies(number, pdu.range);
+            out.note(FrameNote::Reply { number, extent: pdu.range });
         }
         let is_expected = message.sid.is_some() && self.replies.expects(message.subject);
         let can_be_answer = is_expected || jetstream::is_inbox(message.subject);
@@ -158,9 +160,13 @@ impl NatsConnection {
         if class == Some(FrameClass::Ack)
             && let Some(publish) = answered
         {
-            out.gives_places(publish, 1, place::of_publish(parts.payload));
+            out.note(FrameNote::GivesPlaces {
+                first: publish,
+                count: 1,
+                place: place::of_publish(parts.payload),
+            });
             if let Some(why) = jetstream::refusal(parts.payload) {
-                out.refuses(why);
+                out.note(FrameNote::Refuses(why));
             }
         }
         let asks = message
@@ -177,7 +183,7 @@ impl NatsConnection {
             out.requests(number, pdu.range);
         }
         if let Some(publish) = publish {
-            out.awaits_place(publish);
+            out.note(FrameNote::AwaitsPlace(publish));
         }
         if message.sid.is_some() && !retained {
             place::tell(&message, &parts, out);

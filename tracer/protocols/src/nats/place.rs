@@ -12,19 +12,19 @@
 use super::jetstream::{has, stored_message, subject_number};
 use super::line::MessageLine;
 use super::message::MessageBody;
-use crate::{FrameSink, LogPlace};
+use crate::{FrameNote, FrameSink, LogPlace};
 
 /// Reports the place of a message that a client gets, if it names one.
 pub(super) fn tell(message: &MessageLine<'_>, parts: &MessageBody<'_>, out: &mut dyn FrameSink) {
     if let Some(place) = republished(parts.header) {
-        return out.is_at_place(place);
+        return out.note(FrameNote::IsAtPlace(place));
     }
     let Some((stream, number)) = message.reply.and_then(stored_message) else { return };
     let Some(place) = place(stream, number) else { return };
     if parts.payload_len == 0 && has(parts.header, b"\r\nNats-Msg-Size:") {
-        out.is_at_place(place);
+        out.note(FrameNote::IsAtPlace(place));
     } else {
-        out.has_place(place);
+        out.note(FrameNote::HasPlace(place));
     }
 }
 

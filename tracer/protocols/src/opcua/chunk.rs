@@ -7,7 +7,7 @@ use super::names::NodeNames;
 use super::service::{PUBLISH_RESPONSE, REPUBLISH_RESPONSE};
 use super::value::ValueContent;
 use super::walk::ServiceEntry;
-use crate::{FrameSink, Side};
+use crate::{FrameNote, FrameSink, Side};
 use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, Offset};
 
@@ -51,7 +51,9 @@ impl Chunk {
         if self.last {
             if fault == Some(FieldError::Short) {
                 let most = self.part.to.saturating_sub(progress.walk.at) / SMALLEST_ENTRY;
-                out.unread_messages(u64::from(progress.walk.values_left()).min(most));
+                out.note(FrameNote::UnreadMessages(
+                    u64::from(progress.walk.values_left()).min(most),
+                ));
             }
             return;
         }

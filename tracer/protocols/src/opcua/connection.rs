@@ -10,7 +10,7 @@ use super::service::{CREATE_SESSION_REQUEST, READ_REQUEST, REPUBLISH_RESPONSE, S
 use super::session::session_name;
 use super::walk::ServiceWalk;
 use crate::connection::frame_without_data;
-use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Reader, Side};
+use crate::{Connection, Encryption, FrameNote, FrameSink, Pdu, PduLen, Reader, Side};
 use wirelap_events::{ByteRange, FrameClass, Offset, Size};
 
 /// The frame name of an encrypted message.
@@ -122,7 +122,7 @@ impl OpcUaConnection {
             if progress.service.is_prompt_request() {
                 out.requests(request.into(), extent);
             } else if progress.service.is_response() {
-                out.replies(request.into(), extent);
+                out.note(FrameNote::Reply { number: request.into(), extent });
             }
         }
         if let (Some(progress), false) = (&mut half.progress, end == ChunkType::Abort) {
@@ -140,9 +140,9 @@ impl OpcUaConnection {
             let messages = u64::from(class == FrameClass::Opaque && end == ChunkType::Final);
             if name == ENCRYPTED {
                 self.is_encrypted = true;
-                out.encrypted(messages);
+                out.note(FrameNote::Encrypted(messages));
             } else {
-                out.unread_messages(messages);
+                out.note(FrameNote::UnreadMessages(messages));
             }
         }
         if end != ChunkType::More {

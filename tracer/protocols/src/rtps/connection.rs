@@ -14,7 +14,7 @@ use super::vendor::{self, VendorId};
 use super::writers::{RtpsWriter, Writers};
 use crate::connection::frame_without_data;
 use crate::ros2::{self, DISCOVERY_TOPIC, DdsEndpoint, RosFact};
-use crate::{Connection, Fragments, FrameSink, Pdu, PduLen, Reader, Side};
+use crate::{Connection, Fragments, FrameNote, FrameSink, Pdu, PduLen, Reader, Side};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, GlobalKey, Size};
 
@@ -71,10 +71,10 @@ impl Connection for RtpsConnection {
         self.participants.at(side, message.prefix, out);
         if self.vendors[side as usize] != Some(message.vendor) {
             self.vendors[side as usize] = Some(message.vendor);
-            out.implementation(vendor::implementation(message.vendor));
+            out.note(FrameNote::Implementation(vendor::implementation(message.vendor)));
             let memory = &self.topics.shared_memory;
             if vendor::shares_memory_by_default(message.vendor) && memory.speaks(message.prefix) {
-                out.unseen(memory.unseen(message.prefix));
+                out.note(FrameNote::Unseen(memory.unseen(message.prefix)));
             }
         }
         let header = ByteRange::new(pdu.range.start, HEADER_BYTES as u64);
@@ -147,7 +147,7 @@ impl RtpsConnection {
                     && submessage.kind == SubmessageKind::Heartbeat
                     && let Some((writer, first)) = heartbeat(submessage)
                 {
-                    out.in_order(writer.of(datagram.prefix), first);
+                    out.note(FrameNote::InOrder { origin: writer.of(datagram.prefix), first });
                 }
             }
             SubmessageContent::Participant(sample) => {
@@ -174,7 +174,7 @@ impl RtpsConnection {
         }
         out.frame(&frame);
         if submessage.kind == SubmessageKind::SecBody {
-            out.encrypted(1);
+            out.note(FrameNote::Encrypted(1));
         }
     }
 
@@ -184,7 +184,7 @@ impl RtpsConnection {
         self.topics.learn(found.guid, found.topic, writes);
         self.note_shared_memory(sample, Some((found, writes)), out);
         if let Some(endpoint) = DdsEndpoint::new(found.topic, found.type_name, writes) {
-            out.ros(&RosFact::Endpoint(found.guid, endpoint));
+            out.note(FrameNote::Ros(&RosFact::Endpoint(found.guid, endpoint)));
         }
     }
 
@@ -206,7 +206,7 @@ impl RtpsConnection {
             participant = endpoint.guid.first_chunk().copied();
         }
         if let Some(participant) = participant.filter(|_| is_news) {
-            out.unseen(memory.unseen(participant));
+            out.note(FrameNote::Unseen(memory.unseen(participant)));
         }
     }
 
@@ -236,7 +236,7 @@ impl RtpsConnection {
         writer.see(sample.number);
         let message = GlobalKey { origin: guid, seq: sample.number, unique: true };
         let group_readers = datagram.group_readers(writer, &self.topics);
-        out.fragments(&Fragments {
+        out.note(FrameNote::Fragments(&Fragments {
             message,
             is_global: true,
             first: 0,
@@ -248,13 +248,13 @@ impl RtpsConnection {
             source_timestamp: datagram.source_timestamp,
             reader: datagram.reader,
             group_readers,
-        });
+        }));
         let topic = writer.topic(&self.topics);
         if topic == DISCOVERY_TOPIC
             && let Some(nodes) = ros2::nodes(serialized.bytes)
         {
             for node in nodes {
-                out.ros(&RosFact::Node(node));
+                out.note(FrameNote::Ros(&RosFact::Node(node)));
             }
         }
         frame.class = FrameClass::Data;
@@ -292,7 +292,7 @@ impl RtpsConnection {
         if writer.has_seen(number) {
             carried.is_late = true;
             if fragment.fragments_in_sample() <= MAX_FRAGMENTS {
-                out.fragments(&carried);
+                out.note(FrameNote::Fragments(&carried));
             }
             return out.frame(&frame);
         }
@@ -301,19 +301,19 @@ impl RtpsConnection {
         match self.open.add(key, fragment, frame.range, &mut writer.shape) {
             FragmentOutcome::Untracked { payload_bytes } => frame.payload_bytes = payload_bytes,
             FragmentOutcome::Headless => {
-                out.fragments(&carried);
+                out.note(FrameNote::Fragments(&carried));
                 frame.class = FrameClass::Opaque;
             }
             FragmentOutcome::Part { payload_bytes } => {
                 carried.repeated_bytes = if payload_bytes > 0 { 0 } else { carried.repeated_bytes };
-                out.fragments(&carried);
+                out.note(FrameNote::Fragments(&carried));
                 frame.payload_bytes = payload_bytes;
             }
             FragmentOutcome::Whole { payload_bytes, sample } => {
                 writer.see(number);
                 carried.repeated_bytes = 0;
                 carried.payload_len = sample.payload_len;
-                out.fragments(&carried);
+                out.note(FrameNote::Fragments(&carried));
                 frame.payload_bytes = payload_bytes;
                 frame.data = Some(DecodedMessage {
                     extent: sample.extent,

@@ -3,7 +3,7 @@
 use super::layer::WebSocket;
 use super::map::{CarriedPlace, Mapped, compressed, undecoded_bytes};
 use crate::connection::frame_without_data;
-use crate::{FrameSink, Side};
+use crate::{FrameNote, FrameSink, Side};
 use wirelap_events::{ByteRange, FrameClass};
 
 impl WebSocket {
@@ -81,7 +81,10 @@ impl WebSocket {
         for place in places {
             end.segments.push(*place);
             if place.is_inflated {
-                out.unpacked(place.outer.len(), place.inner.len());
+                out.note(FrameNote::Unpacked {
+                    bytes: place.outer.len(),
+                    decompressed: place.inner.len(),
+                });
             }
         }
         let (stream, connection) = carried.stream(side, end.frames.is_opened);

@@ -45,7 +45,7 @@ impl CarriedPlace {
         let len = self.inner.len();
         stream.gap(self.inner.start, len, mapped, out);
         if self.is_inflated {
-            out.unpacked(self.outer.len(), len);
+            out.note(FrameNote::Unpacked { bytes: self.outer.len(), decompressed: len });
             out.frame(&compressed(self.outer, len, (0, len)));
         } else {
             out.frame(&undecoded_bytes(self.outer));

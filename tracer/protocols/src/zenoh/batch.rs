@@ -9,7 +9,7 @@ use super::session::{ZenohSession, ZenohSide, index};
 use super::transport::{FragmentHeader, TransportMessage, ZenohIntroduction};
 use super::wire::{ZenohCursor, ZenohResult};
 use crate::ros2::{RosFact, RosToken};
-use crate::{Fragments, FrameSink, Pdu, Side};
+use crate::{Fragments, FrameNote, FrameSink, Pdu, Side};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{ByteRange, Count, DecodedMessage, Frame, FrameClass, Offset};
@@ -106,7 +106,7 @@ impl<'s> BatchReader<'s> {
     fn empty(&mut self, end: u64) {
         self.emit(end, EMPTY, FrameClass::Other);
         if self.session.ends(self.side).0.fragments.give_up() {
-            self.out.cut_short(1);
+            self.out.note(FrameNote::CutShort(1));
         }
     }
 
@@ -128,7 +128,7 @@ impl<'s> BatchReader<'s> {
         let text = packed.and_then(|packed| buffer.open(packed));
         let is_read = text.is_some_and(|text| {
             let len = text.len() as u64;
-            self.out.unpacked(batch.len(), len);
+            self.out.note(FrameNote::Unpacked { bytes: batch.len(), decompressed: len });
             self.packed = Some(batch);
             let result = self.messages(&mut ZenohCursor::new(text, len));
             self.packed = None;
@@ -143,7 +143,7 @@ impl<'s> BatchReader<'s> {
         });
         self.emit(end, COMPRESSED, FrameClass::Opaque);
         if !is_read {
-            self.out.unread_messages(1);
+            self.out.note(FrameNote::UnreadMessages(1));
         }
         self.session.unpacked = buffer;
     }
@@ -171,7 +171,7 @@ impl<'s> BatchReader<'s> {
                 *at = next;
                 self.frame(at);
                 if is_cut_short {
-                    self.out.cut_short(1);
+                    self.out.note(FrameNote::CutShort(1));
                 }
                 return Ok(());
             }
@@ -223,7 +223,7 @@ impl<'s> BatchReader<'s> {
             self.packed_payload += piece.payload_bytes;
         }
         if let Some((first, index)) = piece.place.filter(|_| is_datagram) {
-            self.out.fragments(&Fragments {
+            self.out.note(FrameNote::Fragments(&Fragments {
                 message: fragment.lane.name(first),
                 is_global: false,
                 first: index,
@@ -235,12 +235,12 @@ impl<'s> BatchReader<'s> {
                 source_timestamp: None,
                 reader: None,
                 group_readers: 0,
-            });
+            }));
         }
         if let Some(CompleteMessage { start, message }) = piece.complete {
             let extent = ByteRange { start, end: range.end };
             if who.is_some_and(|who| who.passes_on(&message)) {
-                self.out.passed_on();
+                self.out.note(FrameNote::PassedOn);
             }
             let books = KeyTables { sender: keys, receiver: &receiver.keys, scratch };
             frame.data = books.data(extent, &message);
@@ -249,10 +249,10 @@ impl<'s> BatchReader<'s> {
         }
         self.out.frame(&frame);
         if superseded {
-            self.out.superseded(1);
+            self.out.note(FrameNote::Superseded(1));
         }
         if is_cut_short {
-            self.out.cut_short(1);
+            self.out.note(FrameNote::CutShort(1));
         }
         Ok(())
     }
@@ -276,23 +276,27 @@ impl<'s> BatchReader<'s> {
         }
         let who = self.session.sides[index(self.side)].who;
         if who.is_some_and(|who| who.passes_on(message)) {
-            self.out.passed_on();
+            self.out.note(FrameNote::PassedOn);
         }
         let (sender, receiver, scratch) = self.session.ends(self.side);
         match message.exchange {
             Some(Exchange::Request(number)) => {
                 let key = resolve(message.expr, (&sender.keys, &receiver.keys), scratch);
-                self.out.requests_handed_on(number.into(), extent, content(key, message.query));
+                self.out.note(FrameNote::Request {
+                    number: number.into(),
+                    extent,
+                    content: content(key, message.query),
+                });
             }
             Some(Exchange::Reply(number) | Exchange::End(number)) => {
-                self.out.replies(number.into(), extent);
+                self.out.note(FrameNote::Reply { number: number.into(), extent });
             }
             None => {}
         }
         if message.name == TOKEN {
             let expr = resolve(message.expr, (&sender.keys, &receiver.keys), scratch);
             if let Some(token) = RosToken::read(expr) {
-                self.out.ros(&RosFact::Token(token));
+                self.out.note(FrameNote::Ros(&RosFact::Token(token)));
             }
         }
         let books = KeyTables { sender: &mut sender.keys, receiver: &receiver.keys, scratch };
@@ -307,7 +311,7 @@ impl<'s> BatchReader<'s> {
         let superseded = note_query(queries, message, topic_of(&frame));
         self.out.frame(&frame);
         if superseded {
-            self.out.superseded(1);
+            self.out.note(FrameNote::Superseded(1));
         }
     }
 }

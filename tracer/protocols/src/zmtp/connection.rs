@@ -6,7 +6,7 @@ use super::frame::{self, ZmtpFrameHeader};
 use super::greeting::{self, Greeting};
 use super::message::{MessagePart, MessagePattern, MultipartAssembly};
 use crate::connection::frame_without_data;
-use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Side};
+use crate::{Connection, Encryption, FrameNote, FrameSink, Pdu, PduLen, Side};
 use wirelap_events::{ByteRange, Frame, FrameClass};
 
 /// The decoder of one connection.
@@ -41,7 +41,7 @@ impl ZmtpConnection {
         out.frame(&frame_without_data(range, name, class));
         if name == "MESSAGE" {
             self.is_secure = true;
-            out.encrypted(1);
+            out.note(FrameNote::Encrypted(1));
         }
     }
 
@@ -52,7 +52,7 @@ impl ZmtpConnection {
         if self.is_secure {
             out.frame(&frame_without_data(part.range, name, FrameClass::Opaque));
             // True if it is only a part of a message is encrypted, too.
-            return out.encrypted(1);
+            return out.note(FrameNote::Encrypted(1));
         }
         let sender = self.sockets[side as usize];
         let receiver = self.sockets[side.other() as usize];

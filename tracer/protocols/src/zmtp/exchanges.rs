@@ -8,7 +8,7 @@
 //! ```
 
 use super::command::SocketType;
-use crate::{FrameSink, Side};
+use crate::{FrameNote, FrameSink, Side};
 use wirelap_events::{ByteRange, Saturate};
 
 /// The messages of a connection that ask and answer, by their order.
@@ -45,7 +45,7 @@ impl Exchanges {
         } else if own == Some(SocketType::Replier) || other == Some(SocketType::Requester) {
             self.replies.grow(1);
             if !self.is_torn {
-                out.replies(self.replies, extent);
+                out.note(FrameNote::Reply { number: self.replies, extent });
             }
         }
     }
