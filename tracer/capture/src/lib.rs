@@ -38,6 +38,7 @@ mod object;
 pub mod packets;
 mod percpu;
 mod preemption;
+mod programs;
 mod ring;
 mod stash;
 mod tls;

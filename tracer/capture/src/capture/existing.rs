@@ -2,13 +2,13 @@
 
 use super::Capture;
 use crate::decode::UnixConnection;
-use crate::{CaptureError, attach, decode, hooks};
+use crate::{CaptureError, decode, hooks, programs};
 
 impl Capture {
     /// Announces the sockets that are open already.
     pub(super) fn list_existing(&mut self) -> Result<(), CaptureError> {
         if self.observes(hooks::EXISTING_SOCKETS) {
-            attach::walk_files(&mut self.ebpf, "existing_sockets")?;
+            programs::walk_files(&mut self.ebpf, "existing_sockets")?;
         }
         Ok(())
     }
@@ -22,7 +22,7 @@ impl Capture {
         if !self.observes(hooks::UNIX_CONNECTIONS) {
             return Ok(Vec::new());
         }
-        let written = attach::walk_files(&mut self.ebpf, "unix_connections")?;
+        let written = programs::walk_files(&mut self.ebpf, "unix_connections")?;
         Ok(decode::unix_connections(&written))
     }
 

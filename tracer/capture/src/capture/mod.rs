@@ -21,6 +21,7 @@ pub use run_time::RunTimeCount;
 use crate::attach::{self, Attached};
 use crate::hooks::{self, AttachTime, ChosenHook, ObservationHook};
 use crate::links::ProgramLinks;
+use crate::programs;
 use crate::ring::{RingConsumer, RingKind};
 use crate::stash::PayloadStash;
 use crate::tls::{TlsAccess, TlsWatch};
@@ -201,7 +202,7 @@ impl Capture {
         let names: Vec<_> = self.detached.iter().copied().filter(wanted).collect();
         if !names.is_empty() {
             self.attachment = self.attachment.wrapping_add(1);
-            attach::attach_again(&mut self.ebpf, &mut self.links, &names)
+            programs::attach_again(&mut self.ebpf, &mut self.links, &names)
                 .map_err(|refused| CaptureError::Attach(refused.reason))?;
             self.detached.retain(|name| !names.contains(name));
         }
