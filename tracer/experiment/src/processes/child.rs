@@ -3,6 +3,8 @@
 use super::installation::{WorkloadInstallation, not_started};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -33,6 +35,12 @@ pub enum Statement {
     Done(Done),
     /// A line that cannot be parsed; the text says why.
     Invalid(String),
+}
+
+/// True if the process of a pidfd has ended: the pidfd is readable then.
+fn has_ended(process: &OwnedFd) -> bool {
+    let mut process = [PollFd::new(process, PollFlags::IN)];
+    !matches!(poll(&mut process, Some(&Timespec::default())), Ok(0))
 }
 
 /// A workload process. Dropping it kills it.
@@ -154,9 +162,17 @@ impl WorkloadProcess {
         if self.status.is_some() {
             return true;
         }
-        // A pidfd becomes readable when its process has ended.
-        let mut process = [PollFd::new(&self.process, PollFlags::IN)];
-        !matches!(poll(&mut process, Some(&Timespec::default())), Ok(0))
+        has_ended(&self.process)
+    }
+
+    /// True if the process that does the work has ended, also if the one that was started has not noticed it yet.
+    pub fn has_stopped_working(&self) -> bool {
+        let pid = i32::try_from(self.working_pid()).ok().and_then(Pid::from_raw);
+        let Some(pid) = pid.filter(|_| self.elsewhere.is_none()) else { return self.has_exited() };
+        match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(process) => has_ended(&process),
+            Err(error) => error == Errno::SRCH,
+        }
     }
 
     /// True if everything was read that the process has written, and nobody can write more.

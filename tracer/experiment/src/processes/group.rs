@@ -24,6 +24,9 @@ const LAST_OUTPUT: Duration = Duration::from_secs(2);
 /// Longest time from the end of a client until the end of its broker, which caused it, is noticed.
 const BROKER_END: Duration = Duration::from_millis(500);
 
+/// Longest time from the end of a broker's program until the workload that started it has said so and ended.
+const BROKER_TOLD: Duration = Duration::from_secs(10);
+
 /// Interval at which signals and ended processes are checked for.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -163,16 +166,20 @@ impl<'a> ProcessGroup<'a> {
     fn first_cause(&mut self, dead: usize) -> usize {
         let broker = self.children.iter().position(|child| child.role == Role::Broker);
         let Some(broker) = broker.filter(|&broker| broker != dead) else { return dead };
-        let deadline = Instant::now() + BROKER_END;
-        while Instant::now() < deadline {
-            if self.children[broker].has_exited() {
+        let noticed = Instant::now();
+        loop {
+            let child = &self.children[broker];
+            if child.has_exited() {
                 return broker;
+            }
+            let limit = if child.has_stopped_working() { BROKER_TOLD } else { BROKER_END };
+            if noticed.elapsed() >= limit {
+                return dead;
             }
             if let Ok(statement) = self.statements.recv_timeout(POLL_INTERVAL) {
                 let _ = self.take(statement);
             }
         }
-        dead
     }
 
     /// Takes statements until a process that has exited is done, or has said all that it will.
