@@ -52,7 +52,7 @@ impl SubflowDirection {
         let (first, _) = self.offsets.unwrap_or((offset, offset));
         self.offsets = Some((first, offset));
         self.highest = mapping.data.wrapping_add(mapping.len.into());
-        if packet.payload_len == mapping.len.into() {
+        if packet.payload_len == u32::from(mapping.len) {
             self.isn.get_or_insert(Seq(seq.0.wrapping_sub(mapping.subflow)));
         }
     }

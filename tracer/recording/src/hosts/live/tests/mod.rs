@@ -1,6 +1,7 @@
 mod steered;
 mod world;
 
+use super::steps::EXACT;
 use super::*;
 use proptest::prelude::*;
 use wirelap_test_support::random::Random;
