@@ -42,7 +42,8 @@ pub use flow::{
     EndsState, Flow, FlowTable, Found, FoundExchange, FoundPlace, GoneServer, Hidden, Identity,
     KnownEnds, NamedConnection, Outages, PassedMessage, PendingRelease, Piece, ReadPlace,
     Reassembly, RecentPackets, Request, RequestLookUp, RoundTrip, RowNotes, SentRequest, ServerAt,
-    ServerEnd, State, SubscriptionStart, Takeover, Takeovers, Topics, UnreadReply, identity_of,
+    ServerEnd, State, SubscriptionChange, SubscriptionStart, Takeover, Takeovers, Topics,
+    UnreadReply, identity_of,
 };
 pub use ids::{AssemblyId, Direction, FlowEnds, LegKey, Node, Way, normal, scope_of};
 pub use marks::{

@@ -59,6 +59,8 @@ pub enum Discard {
     After(Nanos),
     /// Messages in a queue beyond its limits.
     Beyond(QueueLimits),
+    /// Nothing yet: the message in the next frame is passed on after a time for which its publisher has asked.
+    Delayed,
 }
 
 impl Discard {
@@ -75,6 +77,8 @@ pub struct DiscardedMessages {
     pub rolled_back: u64,
     /// Messages that were given back to their publishers.
     pub returned: u64,
+    /// Messages that are passed on after a time for which their publishers have asked. When they are is not awaited.
+    pub delayed: u64,
     /// Messages that are given up once they have waited in a queue.
     pub expiring: u64,
     /// The longest time for which they wait.
@@ -89,6 +93,7 @@ impl DiscardedMessages {
         match what {
             Discard::RolledBack(messages) => self.rolled_back.grow(messages),
             Discard::Returned => self.returned.grow(1),
+            Discard::Delayed => self.delayed.grow(1),
             Discard::After(longest) => {
                 self.expiring.grow(1);
                 self.longest = self.longest.max(longest);
@@ -101,6 +106,7 @@ impl DiscardedMessages {
     pub fn add(&mut self, more: &DiscardedMessages) {
         self.rolled_back.grow(more.rolled_back);
         self.returned.grow(more.returned);
+        self.delayed.grow(more.delayed);
         self.expiring.grow(more.expiring);
         self.longest = self.longest.max(more.longest);
         self.limits.add(more.limits);

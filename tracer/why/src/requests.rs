@@ -1,17 +1,22 @@
-//! Why requests take long of which the replies are no messages: reads of a value, confirms.
+//! Why requests take long: reads of a value, confirms, questions that a server hands on.
 //!
-//! A request and its reply are followed as a message of two legs. What the one who answers waits for between them is not seen, other brokers or
+//! ```text
+//! who asks ──1──▶ who answers ──2──▶ who asks
+//! who asks ──1──▶ server ──2──▶ who answers ──3──▶ server ──4──▶ who asks
+//! ```
+//!
+//! A request and its reply are followed as a message of two legs, or of four. What a server waits for between them is not seen, other brokers or
 //! subscribers perhaps: a sleep there is told only where its thread waited for nobody. It was blocked in the kernel or stopped, or a timer
-//! ended its sleep.
+//! ended its sleep. Of a client that answers, it is a note that it waited for others.
 
-use super::clause::Clause;
+use super::clause::{Clause, Remedy};
 use super::evidence::Evidence;
 use super::explanation::{Severity, Verdict, Why};
 use super::gathered::Gathered;
 use super::kind::VerdictKind;
 use super::rules;
 use super::setting::Setting;
-use wirelap_events::{Nanos, Pid};
+use wirelap_events::{Nanos, Pid, Segment};
 
 impl Why {
     /// Adds why the row's requests take long, as far as its messages do not show the same.
@@ -26,7 +31,13 @@ impl Why {
         let timed = self.verdicts.iter().filter(|verdict| takes_time(verdict));
         let known: Vec<VerdictKind> = timed.map(|verdict| verdict.kind).collect();
         for mut verdict in rules::verdicts(&evidence, &weighed) {
-            if is_of_round_trip(&verdict, &weighed) && !known.contains(&verdict.kind) {
+            if !is_of_round_trip(&verdict, &weighed) {
+                continue;
+            }
+            if is_answering_client(&verdict) {
+                tell_of_client(&mut verdict, &weighed);
+            }
+            if !known.contains(&verdict.kind) {
                 verdict.evidence.insert(0, told.clone());
                 // The same without times says less.
                 let pid = |of: &Verdict| of.process.map(|(task, _)| task.pid);
@@ -57,7 +68,9 @@ fn waited_for_none(verdict: &Verdict, weighed: &Gathered) -> bool {
 /// True for a problem that the round trip alone shows.
 fn is_of_round_trip(verdict: &Verdict, weighed: &Gathered) -> bool {
     let is_shown = match verdict.kind {
-        VerdictKind::BrokerStalled => waited_for_none(verdict, weighed),
+        VerdictKind::BrokerStalled => {
+            is_answering_client(verdict) || waited_for_none(verdict, weighed)
+        }
         // Of others that it asks, those that copy its log are known.
         VerdictKind::FetchWait => verdict.evidence.contains(&Clause::ReplicaAwaited),
         VerdictKind::LockWait
@@ -68,4 +81,87 @@ fn is_of_round_trip(verdict: &Verdict, weighed: &Gathered) -> bool {
         _ => true,
     };
     is_shown && takes_time(verdict) && verdict.severity == Severity::Problem
+}
+
+/// True if it is about a client that answers what a server hands on to it.
+fn is_answering_client(verdict: &Verdict) -> bool {
+    let is_dwell = verdict.segment == Some(Segment::BrokerDwell);
+    matches!((verdict.leg, is_dwell), (Some(2), false) | (Some(3), true))
+        && matches!(verdict.kind, VerdictKind::BrokerStalled | VerdictKind::BrokerCpuBound)
+}
+
+/// Tells of a client what would be told of a broker in its place.
+fn tell_of_client(verdict: &mut Verdict, weighed: &Gathered) {
+    let is_stalled = verdict.kind == VerdictKind::BrokerStalled;
+    if is_stalled && !waited_for_none(verdict, weighed) {
+        (verdict.severity, verdict.remedy) = (Severity::Note, Remedy::None);
+    }
+    verdict.kind = if is_stalled { VerdictKind::ClientStalled } else { VerdictKind::ReaderBusy };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::tests::{MS, task};
+    use wirelap_events::{Delivery, Hop, Leg, Stage, TaskId};
+    use wirelap_events::{LegOffCpu, OffCpu, OffCpuReason, SleepCall};
+    use wirelap_test_support::delivered;
+
+    const ASKS: u32 = 1;
+    const SERVER: u32 = 2;
+    const ANSWERS: u32 = 3;
+
+    /// A request that a server hands on, and whose answer takes 20 ms in which the client that gives it rests so, if it rests at all.
+    fn handed_on(at: u64, sleep: Option<SleepCall>) -> Delivery {
+        let ends = [(ASKS, SERVER), (SERVER, ANSWERS), (ANSWERS, SERVER), (SERVER, ASKS)];
+        let ways = ends.iter().zip([0, 100_000, 20_200_000, 20_300_000]);
+        let named = |pid: u32| Some::<TaskId>(task(pid));
+        let mut legs: Vec<Leg> = ways
+            .map(|(&(from, to), after)| {
+                let sent = at + after;
+                let stages = [(Stage::Send, sent), (Stage::Ready, sent + 40_000)];
+                let read = (Stage::Read, sent + 50_000);
+                let leg = delivered::leg(&[stages[0], stages[1], read]);
+                Leg { sender: named(from), reader: named(to), ..leg }
+            })
+            .collect();
+        let (read, sent) = (at + 150_000, at + 20_200_000);
+        legs[2].before.push(Hop {
+            task: task(ANSWERS),
+            left: Some(Nanos(if sleep.is_some() { read + 20_000 } else { read - 50_000 })),
+            woken: Nanos(if sleep.is_some() { sent - 20_000 } else { read - 20_000 }),
+            running: Nanos(if sleep.is_some() { sent - 10_000 } else { read - 10_000 }),
+            reason: OffCpuReason::Asleep,
+            from_irq: true,
+            sleep: sleep.unwrap_or(SleepCall::Poll),
+            ..Hop::default()
+        });
+        let mut delivery = delivered::delivery(legs);
+        let rests = LegOffCpu { dwell: Some(OffCpu::NONE), ..LegOffCpu::NONE };
+        delivery.off_cpu = [rests; 4].into_iter().collect();
+        delivery
+    }
+
+    /// Kind, gravity, leg and process of what is told of such requests.
+    fn told(sleep: Option<SleepCall>) -> Vec<(VerdictKind, Severity, Option<u8>, u32)> {
+        let mut requests = Evidence::default();
+        for n in 0..100 {
+            let delivery = handed_on(n * 50 * MS, sleep);
+            requests.delivery(&delivery, delivery.one_way().unwrap());
+        }
+        let mut why = Why::default();
+        why.add_requests(&requests, &Setting::default());
+        let pid = |one: &Verdict| one.process.map_or(0, |(task, _)| task.pid.0);
+        why.verdicts.iter().map(|one| (one.kind, one.severity, one.leg, pid(one))).collect()
+    }
+
+    #[test]
+    fn a_client_that_answers_is_told_by_what_it_did() {
+        let stalled = |severity| [(VerdictKind::ClientStalled, severity, Some(3), ANSWERS)];
+        assert_eq!(told(Some(SleepCall::TimedPoll)), stalled(Severity::Problem));
+        assert_eq!(told(Some(SleepCall::Timer)), stalled(Severity::Problem));
+        assert_eq!(told(Some(SleepCall::Poll)), stalled(Severity::Note));
+        let busy = [(VerdictKind::ReaderBusy, Severity::Problem, Some(3), ANSWERS)];
+        assert_eq!(told(None), busy);
+    }
 }

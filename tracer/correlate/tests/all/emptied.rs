@@ -116,6 +116,24 @@ fn what_came_before_a_new_queue_was_bound_is_not_delivered_from_it() {
     assert_eq!(site.latencies(), (vec![1; 20], 0));
 }
 
+/// The queue was declared and bound on the publisher's connection; its consumer comes later.
+#[test]
+fn what_came_before_a_queue_was_empty_is_not_delivered_to_who_has_not_declared_it() {
+    let mut site = Site::new();
+    (0..7).for_each(|_| site.publish());
+    site.world.now += 200 * MS;
+    for (request, answer) in [
+        (amqp::declare(1, "q"), amqp::declare_ok(1, "q", 0)),
+        (amqp::bind(1, "q", "ex"), amqp::bind_ok(1)),
+    ] {
+        site.world.message(&mut site.publisher.up, &request);
+        site.world.message(&mut site.publisher.down, &answer);
+    }
+    site.consumes();
+    site.pass(20);
+    assert_eq!(site.latencies(), (vec![1; 20], 0));
+}
+
 #[test]
 fn what_a_queue_holds_is_delivered_when_its_consumer_begins_again() {
     for says_how_many in [false, true] {

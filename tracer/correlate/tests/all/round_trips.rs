@@ -3,7 +3,7 @@
 use crate::one_side::host;
 use crate::played::{Played, assert_all};
 use wirelap_correlate::{
-    Clause, Config, LocalRequestFigures, RequestFigures, SegmentStat, VerdictKind,
+    Clause, Config, LocalRequestFigures, RequestFigures, SegmentStat, Verdict, VerdictKind,
 };
 use wirelap_events::{Body, Nanos, Segment, SleepCall, SocketId, Wake};
 use wirelap_test_support::compose::kafka::{batch, produce, record};
@@ -188,6 +188,54 @@ fn nats_answers_at_the_inbox_of_the_request() {
     let requests = seen_by(&world, client.up.from.0);
     assert_eq!((requests.round_trip.count, requests.unanswered), (20, 0));
     assert_all(requests.round_trip, Nanos(13 * STEP));
+}
+
+/// What is told of requests that a NATS server hands on to two clients, of which one answers after it has slept 20 ms in this call until an interrupt
+/// ended that.
+fn answered_late(sleep: SleepCall) -> (Vec<(VerdictKind, Option<u8>, u32)>, LocalRequestFigures) {
+    let mut world = World::new();
+    let server = process(10, "nats-server");
+    let [mut asks, mut answers, mut listens] = [20, 30, 40].map(|pid| {
+        let from = format!("10.0.0.1:{}", 40_000 + pid);
+        world.connect(process(pid, "client"), &from, server, "10.0.0.1:4222")
+    });
+    for client in [&mut asks, &mut answers, &mut listens] {
+        world.message(&mut client.up, b"CONNECT {\"verbose\":false}\r\n");
+    }
+    for client in [&mut answers, &mut listens] {
+        world.message(&mut client.up, b"SUB orders 1\r\n");
+    }
+    for n in 0..100 {
+        world.now += 30_000_000;
+        let text = format!("request {n}");
+        let said = |line: String| nats::message(&line, text.as_bytes());
+        world.message(&mut asks.up, &said(format!("PUB orders _INBOX.x.{n}")));
+        world.message(&mut listens.down, &said(format!("MSG orders 1 _INBOX.x.{n}")));
+        world.message(&mut answers.down, &said(format!("MSG orders 1 _INBOX.x.{n}")));
+        let (task, left) = (answers.down.to.1.task, Some(Nanos(world.now)));
+        world.now += 20_000_000;
+        let woken = Nanos(world.now);
+        let wake = Wake { task, left, woken, sleep, from_irq: true, ..Wake::default() };
+        world.tell(Body::Wake(wake), &[]);
+        world.message(&mut answers.up, &said(format!("PUB _INBOX.x.{n}")));
+        world.message(&mut asks.down, &said(format!("MSG _INBOX.x.{n} 2")));
+    }
+    let played = Played::of(&world);
+    let told = |one: &Verdict| (one.kind, one.leg, one.process.map_or(0, |(task, _)| task.pid.0));
+    let verdicts = played.group().why.verdicts.iter().map(told).collect();
+    (verdicts, seen_here(&played))
+}
+
+#[test]
+fn who_answers_what_a_server_hands_on_is_told() {
+    for sleep in [SleepCall::Timer, SleepCall::TimedPoll] {
+        let (told, requests) = answered_late(sleep);
+        assert_eq!(told, [(VerdictKind::ClientStalled, Some(3), 30)], "{sleep:?}");
+        assert_eq!((requests.round_trip.count, requests.unanswered), (100, 0), "counted once");
+        let answer = |one: &&SegmentStat| (one.leg, one.segment) == (2, Segment::BrokerDwell);
+        let answer = requests.segments.iter().find(answer).unwrap();
+        assert!(answer.p50.0.abs_diff(20_000_000) < 100 * STEP, "all behind the server");
+    }
 }
 
 /// A client on the broker's host publishes, and nobody subscribes; its thread waits for a CPU when a reply is there.

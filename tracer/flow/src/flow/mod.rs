@@ -69,7 +69,7 @@ pub use round_trips::{
     Departure, FoundExchange, RequestLookUp, RoundTrip, SentRequest, UnreadReply,
 };
 pub use server_protocols::ServerEnd;
-pub use subscriptions::SubscriptionStart;
+pub use subscriptions::{SubscriptionChange, SubscriptionStart};
 pub use table::FlowTable;
 pub use takeovers::{NamedConnection, Takeover, Takeovers};
 pub use tls::ReadPlace;

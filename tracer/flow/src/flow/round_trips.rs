@@ -78,6 +78,8 @@ pub struct SentRequest {
     pub is_here: bool,
     /// Its leg, if it is followed from end to end.
     pub leg: Option<Box<Leg>>,
+    /// True if its sender hands it on for somebody else, who is counted.
+    pub is_handed_on: bool,
 }
 
 /// The result of looking for a request.
@@ -97,12 +99,15 @@ struct OpenRequest {
     extent: ByteRange,
     /// True if its leg is kept where both ends are on this host.
     is_sample: bool,
+    is_handed_on: bool,
     sent: Option<SentRequest>,
 }
 
 /// A reply that was not read yet.
 #[derive(Debug)]
 pub struct UnreadReply {
+    /// The number that it has in common with its request.
+    pub number: u64,
     /// The bytes of the reply.
     pub extent: ByteRange,
     /// Time at which its bytes were there for the decoder.
@@ -128,17 +133,33 @@ pub struct RoundTrips {
 }
 
 impl RoundTrips {
-    /// A request was found.
-    pub fn asked(&mut self, number: u64, extent: ByteRange, now: Nanos) {
-        if self.open.len() >= OPEN || self.leaving.len() >= OPEN {
-            return;
-        }
-        self.leaving.push_back((extent.start, number));
+    /// A request was found. Returns true if it is one of the few that are followed from end to end.
+    pub fn asked(&mut self, number: u64, extent: ByteRange, now: Nanos) -> bool {
         let is_sample = self.sampled == Nanos(0) || now >= self.sampled + SAMPLE_INTERVAL;
-        self.sampled = if is_sample { now } else { self.sampled };
-        let request = OpenRequest { found_at: now, extent, is_sample, sent: None };
+        let request =
+            OpenRequest { found_at: now, extent, is_sample, is_handed_on: false, sent: None };
+        let is_open = self.open(number, request);
+        self.sampled = if is_open && is_sample { now } else { self.sampled };
+        is_open && is_sample
+    }
+
+    /// A request was found that its sender hands on for one whose own is followed from end to end. Returns true if this one is, too.
+    pub fn handed_on(&mut self, number: u64, extent: ByteRange, now: Nanos) -> bool {
+        let (is_sample, is_handed_on) = (true, true);
+        self.open(
+            number,
+            OpenRequest { found_at: now, extent, is_sample, is_handed_on, sent: None },
+        )
+    }
+
+    fn open(&mut self, number: u64, request: OpenRequest) -> bool {
+        if self.open.len() >= OPEN || self.leaving.len() >= OPEN {
+            return false;
+        }
+        self.leaving.push_back((request.extent.start, number));
         let before = self.open.insert(number, request);
-        self.unanswered.grow(u64::from(before.is_some_and(|before| self.counts(before.extent))));
+        self.unanswered.grow(u64::from(before.is_some_and(|before| self.counts(&before))));
+        true
     }
 
     /// Looks up the requests that have left, before their marks are forgotten, and whether each is one of the few that are followed from
@@ -159,8 +180,10 @@ impl RoundTrips {
 
     /// Takes the request of this number, whose reply was found in the other direction, if it was seen to leave and is no part of a warm-up.
     pub fn take_request(&mut self, number: u64) -> Option<SentRequest> {
-        let request = self.open.remove(&number)?;
-        request.sent.filter(|_| self.counts(request.extent))
+        let mut request = self.open.remove(&number)?;
+        let is_handed_on = request.is_handed_on;
+        let sent = request.sent.take().filter(|_| is_handed_on || self.counts(&request))?;
+        Some(SentRequest { is_handed_on, ..sent })
     }
 
     /// A reply was found in this direction.
@@ -185,8 +208,9 @@ impl RoundTrips {
         self.warmed_up = self.warmed_up.max(end);
     }
 
-    fn counts(&self, extent: ByteRange) -> bool {
-        extent.start >= self.warmed_up
+    /// True if a request is the sender's own, and no part of a warm-up.
+    fn counts(&self, request: &OpenRequest) -> bool {
+        !request.is_handed_on && request.extent.start >= self.warmed_up
     }
 
     /// True if it is time to look for what has waited for too long; that look then counts as made.
@@ -198,13 +222,10 @@ impl RoundTrips {
 
     /// Gives up the requests that were found before `limit`.
     pub fn give_up(&mut self, limit: Nanos) {
-        let (warmed_up, mut unanswered) = (self.warmed_up, 0_u64);
-        self.open.retain(|_, request| {
-            let is_old = request.found_at < limit;
-            unanswered.grow(u64::from(is_old && request.extent.start >= warmed_up));
-            !is_old
-        });
-        self.unanswered.grow(unanswered);
+        let is_old = |request: &OpenRequest| request.found_at < limit;
+        let old = self.open.values().filter(|request| is_old(request) && self.counts(request));
+        self.unanswered.grow(u64::try_from(old.count()).unwrap_or(u64::MAX));
+        self.open.retain(|_, request| !is_old(request));
     }
 
     /// Forgets everything that is under way: it is not known what happened in a pause.
@@ -256,7 +277,8 @@ mod tests {
     /// The look-up of requests of which the bytes before `come` have left.
     fn left(come: u64) -> impl Fn(ByteRange, bool) -> RequestLookUp {
         move |extent, _| {
-            let sent = SentRequest { departure: departure(extent), is_here: false, leg: None };
+            let departure = departure(extent);
+            let sent = SentRequest { departure, is_here: false, leg: None, is_handed_on: false };
             if extent.end.0 > come { RequestLookUp::NotYet } else { RequestLookUp::Sent(sent) }
         }
     }
@@ -322,6 +344,18 @@ mod tests {
             });
         }
         assert_eq!(samples.get(), 100);
+    }
+
+    #[test]
+    fn what_is_handed_on_is_followed_and_not_counted() {
+        let mut trips = RoundTrips::default();
+        trips.asked(1, bytes(0), Nanos(0));
+        assert!(trips.handed_on(2, bytes(10), Nanos(1)) && trips.handed_on(3, bytes(20), Nanos(2)));
+        trips.mark_warm_up(Offset(100));
+        trips.look_up(left(30));
+        assert!(trips.take_request(2).is_some_and(|request| request.is_handed_on));
+        trips.give_up(Nanos(100));
+        assert_eq!((trips.take_unanswered(), trips.is_waiting()), (0, false));
     }
 
     #[test]

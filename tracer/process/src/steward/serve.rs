@@ -9,6 +9,7 @@ use crate::remedy;
 use crate::rights;
 use crate::signals::{self, Signals};
 use crate::user;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::SocketType;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::collections::HashMap;
@@ -17,7 +18,8 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 /// Serves requests until wirelap has ended, and returns the exit status; `None` if this process is not a steward.
 pub fn serve_if_asked() -> Option<ExitCode> {
@@ -65,6 +67,9 @@ pub fn serve_if_asked() -> Option<ExitCode> {
 
 /// The shell of POSIX.1-2024.
 const SHELL: &str = "/bin/sh";
+
+/// Time for which the end of a killed process is awaited. One that is blocked in the kernel, on a disk that does not answer perhaps, ends when that does.
+const LONGEST_END: Duration = Duration::from_secs(2);
 
 /// The workloads and files that the steward manages. Dropping this value ends the workloads and removes unfinished files.
 #[derive(Default)]
@@ -118,7 +123,7 @@ impl Serving {
                 done(Ok(()))
             }
             StewardRequest::Reap { pid } => {
-                let status = self.reap(pid).ok_or(io::ErrorKind::NotFound)?;
+                let status = self.reap(pid, Instant::now() + LONGEST_END)?;
                 Ok((StewardReply::Ended { status }, Vec::new()))
             }
             StewardRequest::Allow { path, name, existing, numbered } => {
@@ -207,11 +212,15 @@ impl Serving {
         }
     }
 
-    fn reap(&mut self, pid: u32) -> Option<i32> {
+    /// Kills what is left of a workload, and waits for its end until `limit` at most. One that has not ended by then stays a child, and may be
+    /// reaped later.
+    fn reap(&mut self, pid: u32, limit: Instant) -> io::Result<i32> {
         // The children of a workload are in its process group and may outlive it.
         self.signal(pid, Signal::KILL);
-        let status = self.children.remove(&pid)?.wait();
-        Some(status.ok()?.into_raw())
+        let child = self.children.get_mut(&pid).ok_or(io::ErrorKind::NotFound)?;
+        let status = wait_until(child, limit)?.ok_or_else(|| still_there(pid))?;
+        self.children.remove(&pid);
+        Ok(status.into_raw())
     }
 }
 
@@ -221,10 +230,33 @@ impl Drop for Serving {
         for &pid in &all {
             self.signal(pid, Signal::KILL);
         }
+        let limit = Instant::now() + LONGEST_END;
         for pid in all {
-            self.reap(pid);
+            // Whoever does not end is nobody's child once the steward has ended.
+            let _ = self.reap(pid, limit);
         }
     }
+}
+
+/// The exit status of a process that ends until `limit`; `None` for one that does not.
+fn wait_until(child: &mut Child, limit: Instant) -> io::Result<Option<ExitStatus>> {
+    let id = id(child.id()).ok_or(io::ErrorKind::NotFound)?;
+    let pidfd = pidfd_open(id, PidfdFlags::empty())?;
+    loop {
+        let left = Timespec::try_from(limit.saturating_duration_since(Instant::now())).ok();
+        match poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], left.as_ref()) {
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+            Ok(_) => return child.try_wait(),
+        }
+    }
+}
+
+fn still_there(pid: u32) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::TimedOut,
+        format!("process {pid} was killed and has not ended: the kernel has blocked it"),
+    )
 }
 
 /// Starts a command in a process group of its own, with pipes for its standard streams.
@@ -247,4 +279,44 @@ fn sealed() -> io::Error {
     io::Error::other(
         "what is to be started was not named before wirelap gave up its rights: this is a defect of wirelap",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process that no signal of the steward's reaches, as it is not in a group of its own: as one that the kernel has blocked, it stays.
+    fn lasting() -> Child {
+        Command::new("sleep").arg("60").spawn().unwrap()
+    }
+
+    #[test]
+    fn who_does_not_end_when_killed_holds_up_nobody() {
+        let mut serving = Serving::default();
+        let child = lasting();
+        let pid = child.id();
+        serving.children.insert(pid, child);
+        let soon = || Instant::now() + Duration::from_millis(50);
+        assert_eq!(serving.reap(pid, soon()).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        // It is not forgotten: its number is not given to another process, and its end may come.
+        serving.children.get_mut(&pid).unwrap().kill().unwrap();
+        let later = Instant::now() + Duration::from_secs(30);
+        assert_eq!(serving.reap(pid, later).unwrap(), Signal::KILL.as_raw());
+        assert_eq!(serving.reap(pid, soon()).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_process_that_is_killed_is_reaped_at_once() {
+        let mut serving = Serving::default();
+        let child = spawn({
+            let mut command = Command::new("sleep");
+            command.arg("60");
+            command
+        });
+        let child = child.unwrap();
+        let pid = child.id();
+        serving.children.insert(pid, child);
+        let later = Instant::now() + Duration::from_secs(30);
+        assert_eq!(serving.reap(pid, later).unwrap(), Signal::KILL.as_raw());
+    }
 }

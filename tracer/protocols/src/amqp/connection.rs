@@ -100,12 +100,13 @@ impl AmqpConnection {
         } else if method.is_of_queue() {
             self.queues.take(method, header.channel, arguments, out);
         } else {
-            consumer::tell(method, header.channel, arguments, &mut self.queues, out);
+            consumer::tell(method, header.channel, arguments, &self.queues, out);
         }
         match method.name {
             "tx.select" => self.transactions.begin(header.channel),
             "tx.commit" => self.transactions.commit(header.channel, out),
             "tx.rollback" => self.transactions.roll_back(header.channel, out),
+            "connection.open" => self.queues.open(arguments),
             "connection.close" => self.transactions.end_all(out),
             "basic.return" => out.discards(Discard::Returned),
             "basic.publish" => {
@@ -154,7 +155,7 @@ impl AmqpConnection {
             if recipient.has_expired {
                 out.note(FrameNote::Expired);
             }
-            if recipient.is_dead_letter {
+            if recipient.was_elsewhere {
                 out.note(FrameNote::WasRerouted);
             }
             if let Some(consumer) = recipient.consumer {
@@ -186,8 +187,16 @@ impl AmqpConnection {
             if let Some(letter) = DeadLetter::read(reader) {
                 contents.is_dead_letter(header.channel, letter);
             }
-        } else if let Some(kept_for) = queue::expiration(reader) {
-            out.discards(Discard::After(kept_for));
+            if queue::was_delayed(reader) {
+                contents.was_delayed(header.channel);
+            }
+        } else {
+            if let Some(kept_for) = queue::expiration(reader) {
+                out.discards(Discard::After(kept_for));
+            }
+            if queue::delay(reader).is_some() {
+                out.discards(Discard::Delayed);
+            }
         }
         self.tell_recipient(side, header.channel, out);
         let contents = &mut self.contents[side as usize];

@@ -26,7 +26,7 @@ struct OpenContent {
     returned: bool,
     was_asked: bool,
     has_expired: bool,
-    is_dead_letter: bool,
+    was_elsewhere: bool,
     /// A number for the consumer that it is for.
     consumer: Option<u64>,
     /// Bytes of the whole body; `None` before the header.
@@ -44,10 +44,10 @@ struct OpenContent {
 pub(super) struct Recipient {
     /// The client has asked for this one message.
     pub has_asked: bool,
-    /// The message lay in a queue until its time there was over.
+    /// The message lay in a queue, or at its exchange, until its time there was over.
     pub has_expired: bool,
-    /// The message lay in another queue before.
-    pub is_dead_letter: bool,
+    /// The message lay in another queue before, or at its exchange.
+    pub was_elsewhere: bool,
     /// A number for the consumer.
     pub consumer: Option<u64>,
 }
@@ -99,7 +99,7 @@ impl OpenContents {
         envelope.write_topic(&mut content.topic);
         (content.redelivered, content.returned) = (envelope.redelivered, envelope.returned);
         (content.was_asked, content.has_expired) = (envelope.was_asked, false);
-        content.is_dead_letter = false;
+        content.was_elsewhere = false;
         content.consumer = envelope.consumer.map(consumer::number);
         self.open.insert(channel, content);
     }
@@ -125,7 +125,14 @@ impl OpenContents {
         if let Some(content) = self.open.get_mut(&channel) {
             letter.first_published.write_topic(&mut content.topic);
             content.has_expired = letter.has_expired;
-            content.is_dead_letter = true;
+            content.was_elsewhere = true;
+        }
+    }
+
+    /// The message of a channel was kept by its exchange for a time.
+    pub fn was_delayed(&mut self, channel: u16) {
+        if let Some(content) = self.open.get_mut(&channel) {
+            (content.has_expired, content.was_elsewhere) = (true, true);
         }
     }
 
@@ -151,7 +158,7 @@ impl OpenContents {
         let recipient = Recipient {
             has_asked: content.was_asked,
             has_expired: content.has_expired,
-            is_dead_letter: content.is_dead_letter,
+            was_elsewhere: content.was_elsewhere,
             consumer: content.consumer,
         };
         (content.size == Some(content.seen) && !content.returned).then_some(recipient)

@@ -2,19 +2,13 @@
 //! published again, at another exchange and with another key (`RabbitMQ`, "Dead Letter Exchanges", the header `x-death`).
 //!
 //! ```text
-//! properties  flags u16 · [content type] · [content encoding] · [u32 length · headers] · …      (AMQP 0-9-1 §4.2.6.1)
 //! x-death     ( 'F' · u32 length · table )*      a table for each queue that gave it up for a reason, the last of them first
 //! table       queue · reason · count · time · exchange 'S' · routing-keys 'A' of 'S'
 //! ```
 
-use super::method::{Envelope, short_string};
-use super::table::{find, value};
+use super::method::Envelope;
+use super::table::{find, headers, value};
 use crate::Reader;
-
-/// The flags of the properties up to the headers.
-const CONTENT_TYPE: u16 = 1 << 15;
-const CONTENT_ENCODING: u16 = 1 << 14;
-const HEADERS: u16 = 1 << 13;
 
 /// The reason of a queue that had kept a message for as long as it keeps any.
 const EXPIRED: &[u8] = b"expired";
@@ -30,18 +24,8 @@ pub(super) struct DeadLetter<'a> {
 
 impl DeadLetter<'_> {
     /// Reads the properties of a message behind its size; `None` if it is no dead letter.
-    pub fn read(mut properties: Reader<'_>) -> Option<DeadLetter<'_>> {
-        let flags = properties.u16_be()?;
-        if flags & HEADERS == 0 {
-            return None;
-        }
-        for flag in [CONTENT_TYPE, CONTENT_ENCODING] {
-            if flags & flag != 0 {
-                short_string(&mut properties)?;
-            }
-        }
-        let len = usize::try_from(properties.u32_be()?).ok()?;
-        let deaths = find(properties.sub_up_to(len), b"x-death", b'A')?;
+    pub fn read(properties: Reader<'_>) -> Option<DeadLetter<'_>> {
+        let deaths = find(headers(properties)?, b"x-death", b'A')?;
         let (mut deaths, mut first, mut has_expired) = (Reader::new(deaths), None, false);
         while let Some((kind, death)) = value(&mut deaths) {
             first = (kind == b'F').then_some(death);
@@ -103,7 +87,7 @@ mod tests {
             }
         }
         assert!(DeadLetter::read(Reader::new(b"\0\0")).is_none(), "no headers");
-        let none = properties(HEADERS, b"", &field("x-death", b"t\x01"));
+        let none = properties(1 << 13, b"", &field("x-death", b"t\x01"));
         assert!(DeadLetter::read(Reader::new(&none)).is_none(), "of another type");
     }
 }

@@ -8,9 +8,12 @@
 //! ```
 //!
 //! A queue that has just been created gets messages of an exchange only once it is bound. That it is new is known of one whose name
-//! the server has chosen, and of one that is deleted when nobody uses it and has no consumer (AMQP 0-9-1 §1.7.2.1).
+//! the server has chosen, and of one of this connection alone (AMQP 0-9-1 §1.7.2.1). Any other may have been declared and bound on another
+//! connection before, also one that goes with its last consumer: it stays until it has had one. A stream is a log, from which nothing is taken.
 
 use super::method::{Method, short_string};
+use super::queue;
+use super::table;
 use crate::{FrameNote, FrameSink, Reader};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
@@ -20,12 +23,11 @@ use wirelap_events::Size;
 const MAX_KEPT: usize = 1024;
 
 const EXCLUSIVE: u8 = 4;
-const AUTO_DELETE: u8 = 8;
 
-/// A number for a queue by its name, never 0.
-fn number(name: &[u8]) -> u32 {
+/// A number for a queue by its name and its virtual host, never 0.
+fn number(host: &[u8], name: &[u8]) -> u32 {
     let mut hasher = FxHasher::default();
-    name.hash(&mut hasher);
+    (host, name).hash(&mut hasher);
     let folded = hasher.finish() >> u32::BITS;
     u32::try_from(folded).unwrap_or(u32::MAX).max(1)
 }
@@ -36,10 +38,9 @@ enum QueueRequest {
     #[default]
     Other,
     Declare {
-        /// True if the queue goes when nobody uses it.
-        is_temporary: bool,
-        /// True if it goes when its last consumer does.
-        is_auto_deleted: bool,
+        /// True if no other connection can have declared the queue.
+        is_own: bool,
+        is_stream: bool,
     },
     Bind(u32),
     /// `queue.purge` or `queue.delete`.
@@ -53,22 +54,22 @@ struct ChannelQueues {
     declared: u32,
 }
 
-/// The progress of a queue that did not exist before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum NewQueue {
-    Unbound,
-    Bound,
-    Consumed,
-}
-
 /// The queues of one connection.
 #[derive(Debug, Default)]
 pub(super) struct Queues {
+    /// The virtual host, in which names of queues are unique; empty if it is not known.
+    host: Box<[u8]>,
     channels: FxHashMap<u16, ChannelQueues>,
-    new: FxHashMap<u32, NewQueue>,
+    /// Queues that did not exist before, and whether each is bound.
+    new: FxHashMap<u32, bool>,
 }
 
 impl Queues {
+    /// Takes the arguments of `connection.open`, with which the client names its virtual host.
+    pub fn open(&mut self, arguments: &[u8]) {
+        self.host = short_string(&mut Reader::new(arguments)).unwrap_or_default().into();
+    }
+
     /// Takes a method of the class `queue`.
     pub fn take(
         &mut self,
@@ -81,19 +82,20 @@ impl Queues {
             return;
         }
         let of = self.channels.entry(channel).or_default();
+        let host = &*self.host;
         let mut reader = Reader::new(arguments);
         match method.name {
             "queue.declare" => {
                 let name = reader.skip(2).and_then(|()| short_string(&mut reader));
                 let Some((name, flags)) = name.zip(reader.u8()) else { return };
-                let is_temporary = name.is_empty() || flags & (EXCLUSIVE | AUTO_DELETE) != 0;
-                let is_auto_deleted = flags & AUTO_DELETE != 0;
-                of.request = QueueRequest::Declare { is_temporary, is_auto_deleted };
-                of.declared = number(name);
+                let is_own = name.is_empty() || flags & EXCLUSIVE != 0;
+                let is_stream = queue::is_stream(table::arguments(&mut reader));
+                of.request = QueueRequest::Declare { is_own, is_stream };
+                of.declared = number(host, name);
             }
-            "queue.bind" => of.request = QueueRequest::Bind(of.queue(&mut reader)),
+            "queue.bind" => of.request = QueueRequest::Bind(of.queue(host, &mut reader)),
             "queue.purge" | "queue.delete" => {
-                let queue = of.queue(&mut reader);
+                let queue = of.queue(host, &mut reader);
                 of.request = QueueRequest::Empty(queue);
                 if method.name == "queue.delete" {
                     self.new.remove(&queue);
@@ -102,21 +104,25 @@ impl Queues {
             "queue.declare-ok" => {
                 let request = std::mem::take(&mut of.request);
                 let Some(name) = short_string(&mut reader) else { return };
-                let queue = number(name);
+                let queue = number(host, name);
                 of.declared = queue;
                 let (Some(0), Some(consumers)) = (reader.u32_be(), reader.u32_be()) else { return };
-                if let QueueRequest::Declare { is_temporary: true, is_auto_deleted } = request
-                    && consumers == 0
-                {
-                    self.note_new(queue, is_auto_deleted);
+                match request {
+                    QueueRequest::Declare { is_stream: true, .. } => return,
+                    QueueRequest::Declare { is_own: true, .. }
+                        if consumers == 0 && self.new.len() < MAX_KEPT =>
+                    {
+                        self.new.entry(queue).or_insert(false);
+                    }
+                    _ => {}
                 }
                 out.note(FrameNote::QueueIsEmpty(queue));
             }
             "queue.bind-ok" => {
                 if let QueueRequest::Bind(queue) = std::mem::take(&mut of.request)
-                    && let Some(state @ NewQueue::Unbound) = self.new.get_mut(&queue)
+                    && let Some(is_bound @ false) = self.new.get_mut(&queue)
                 {
-                    *state = NewQueue::Bound;
+                    *is_bound = true;
                     out.note(FrameNote::QueueIsEmpty(queue));
                 }
             }
@@ -129,26 +135,10 @@ impl Queues {
         }
     }
 
-    /// A temporary queue without messages and consumers was declared.
-    fn note_new(&mut self, queue: u32, is_auto_deleted: bool) {
-        let is_new = match self.new.get(&queue) {
-            // The broker deleted it with its last consumer.
-            Some(state) => *state == NewQueue::Consumed && is_auto_deleted,
-            None => self.new.len() < MAX_KEPT,
-        };
-        if is_new {
-            self.new.insert(queue, NewQueue::Unbound);
-        }
-    }
-
-    /// A consumer of a queue begins on a channel. Returns the queue's number.
-    pub fn consume(&mut self, channel: u16, name: &[u8]) -> u32 {
+    /// The number of the queue that a consumer begins to read on a channel.
+    pub fn consumed(&self, channel: u16, name: &[u8]) -> u32 {
         let declared = self.channels.get(&channel).map_or(0, |of| of.declared);
-        let queue = if name.is_empty() { declared } else { number(name) };
-        if let Some(state) = self.new.get_mut(&queue) {
-            *state = NewQueue::Consumed;
-        }
-        queue
+        if name.is_empty() { declared } else { number(&self.host, name) }
     }
 
     /// A channel is closed, or opened anew.
@@ -165,17 +155,17 @@ impl Queues {
     /// Bytes of memory that they use.
     pub fn held_bytes(&self) -> Size {
         const CHANNEL: usize = size_of::<(u16, ChannelQueues)>() + 1;
-        const QUEUE: usize = size_of::<(u32, NewQueue)>() + 1;
+        const QUEUE: usize = size_of::<(u32, bool)>() + 1;
         Size(CHANNEL) * self.channels.capacity() + Size(QUEUE) * self.new.capacity()
     }
 }
 
 impl ChannelQueues {
     /// The queue that arguments begin with.
-    fn queue(&self, arguments: &mut Reader<'_>) -> u32 {
+    fn queue(&self, host: &[u8], arguments: &mut Reader<'_>) -> u32 {
         match arguments.skip(2).and_then(|()| short_string(arguments)) {
             Some([]) => self.declared,
-            Some(name) => number(name),
+            Some(name) => number(host, name),
             None => 0,
         }
     }
@@ -220,7 +210,7 @@ mod tests {
 
     #[test]
     fn queues_are_empty_as_the_server_says() {
-        let q = number(b"q");
+        let q = number(b"", b"q");
         let mut queues = Queues::default();
         let durable: &[u8] = b"\0\0\x01q\x02\0\0\0\0";
         let said = |messages, consumers| declared(messages, consumers);
@@ -238,37 +228,62 @@ mod tests {
             assert_eq!(emptied(&mut queues, &all), [q]);
         }
         assert_eq!(
-            (queues.consume(1, b""), queues.consume(2, b""), queues.consume(2, b"q")),
+            (queues.consumed(1, b""), queues.consumed(2, b""), queues.consumed(2, b"q")),
             (q, 0, q)
         );
         queues.end(1);
-        assert_eq!(queues.consume(1, b""), 0);
+        assert_eq!(queues.consumed(1, b""), 0);
     }
 
     #[test]
     fn a_new_queue_is_empty_until_it_is_bound() {
-        let q = number(b"q");
+        let q = number(b"", b"q");
         let bound = [(BIND, &b"\0\0\x01q\x02ex\x01k\0\0\0\0\0"[..]), (BIND + 1, b"")];
-        let cases: [(&[u8], bool); 3] = [
-            (b"\0\0\x01q\x08\0\0\0\0", true),
-            (b"\0\0\x01q\x04\0\0\0\0", false),
-            (b"\0\0\0\0\0\0\0\0", false),
-        ];
-        for (declare, is_auto_deleted) in cases {
+        let cases: [&[u8]; 3] =
+            [b"\0\0\x01q\x04\0\0\0\0", b"\0\0\x01q\x0c\0\0\0\0", b"\0\0\0\0\0\0\0\0"];
+        for declare in cases {
             let mut queues = Queues::default();
             let declare = [(DECLARE, declare), (DECLARE + 1, &declared(0, 0)[..])];
             assert_eq!(emptied(&mut queues, &declare), [q]);
             assert_eq!(emptied(&mut queues, &bound), [q]);
             assert_eq!(emptied(&mut queues, &bound), [], "it had another binding");
-            queues.consume(1, b"q");
-            // With its last consumer it is gone, unless its connection keeps it.
             assert_eq!(emptied(&mut queues, &declare), [q]);
-            let expected: &[u32] = if is_auto_deleted { &[q] } else { &[] };
-            assert_eq!(emptied(&mut queues, &bound), expected);
+            assert_eq!(emptied(&mut queues, &bound), [], "its connection keeps it");
             emptied(&mut queues, &[(DELETE, b"\0\0\x01q\0"), (DELETE + 1, b"\0\0\0\0")]);
             assert_eq!(emptied(&mut queues, &declare), [q]);
             assert_eq!(emptied(&mut queues, &bound), [q], "it was deleted");
         }
+    }
+
+    /// A queue goes with its last consumer. Another connection may have declared and bound it, and it has had none yet.
+    #[test]
+    fn what_others_may_have_bound_is_not_empty_until_it_is_bound_here() {
+        let mut queues = Queues::default();
+        let declare = [(DECLARE, &b"\0\0\x01q\x08\0\0\0\0"[..]), (DECLARE + 1, &declared(0, 0))];
+        assert_eq!(emptied(&mut queues, &declare), [number(b"", b"q")], "as the server says");
+        let bound = [(BIND, &b"\0\0\x01q\x02ex\x01k\0\0\0\0\0"[..]), (BIND + 1, b"")];
+        assert_eq!(emptied(&mut queues, &bound), []);
+    }
+
+    #[test]
+    fn queues_of_two_virtual_hosts_are_two() {
+        let numbers = [&b"\x01/\0\0"[..], b"\x04test\0\0", b"\x04te"].map(|open| {
+            let mut queues = Queues::default();
+            queues.open(open);
+            queues.consumed(1, b"q")
+        });
+        assert!(numbers[0] != numbers[1] && numbers[1] != numbers[2]);
+        assert_eq!(numbers[2], number(b"", b"q"), "the name of the host was cut off");
+    }
+
+    #[test]
+    fn a_stream_is_not_empty_though_the_server_counts_none() {
+        let arguments = b"\x0cx-queue-typeS\0\0\0\x06stream";
+        let len = u32::try_from(arguments.len()).unwrap().to_be_bytes();
+        let stream = [&b"\0\0\x01q\x02"[..], &len, arguments].concat();
+        let mut queues = Queues::default();
+        let declare = [(DECLARE, &stream[..]), (DECLARE + 1, &declared(0, 0))];
+        assert_eq!(emptied(&mut queues, &declare), []);
     }
 
     #[test]
@@ -289,6 +304,6 @@ mod tests {
         }
         assert!(queues.channels.len() <= MAX_KEPT && queues.new.len() <= MAX_KEPT);
         queues.forget();
-        assert_eq!(queues.consume(1, b""), 0);
+        assert_eq!(queues.consumed(1, b""), 0);
     }
 }

@@ -4,6 +4,7 @@
 //! ( name · type u8 · value )*
 //! ```
 
+use super::method::short_string;
 use crate::Reader;
 
 /// The value of the first field of a table with this name and type; `None` if there is none before a type that is not known.
@@ -13,10 +14,52 @@ pub(super) fn find<'a>(table: Reader<'a>, name: &[u8], kind: u8) -> Option<&'a [
 
 /// The number that is the value of the first field of a table with this name, of whatever size; `None` if it is negative.
 pub(super) fn find_number(table: Reader<'_>, name: &[u8]) -> Option<u64> {
-    let (kind, value) = find_if(table, name, |kind| b"bBsuUIilL".contains(&kind))?;
-    let is_negative = b"bsUIlL".contains(&kind) && value.first().is_some_and(|byte| *byte >= 0x80);
+    let (is_negative, value) = find_integer(table, name)?;
     let number = value.iter().fold(0_u64, |number, byte| (number << 8) | u64::from(*byte));
     (!is_negative).then_some(number)
+}
+
+/// True if the value of the first field of a table with this name is a negative number.
+pub(super) fn is_negative(table: Reader<'_>, name: &[u8]) -> bool {
+    find_integer(table, name).is_some_and(|(is_negative, _)| is_negative)
+}
+
+/// True if a table has a field with this name.
+pub(super) fn has(table: Reader<'_>, name: &[u8]) -> bool {
+    find_if(table, name, |_| true).is_some()
+}
+
+/// A whole number of a table: whether it is negative, and its bytes.
+fn find_integer<'a>(table: Reader<'a>, name: &[u8]) -> Option<(bool, &'a [u8])> {
+    let (kind, value) = find_if(table, name, |kind| b"bBsUuIilL".contains(&kind))?;
+    let is_signed = b"bsUIlL".contains(&kind);
+    Some((is_signed && value.first().is_some_and(|byte| *byte >= 0x80), value))
+}
+
+/// The table with which the rest of a method's arguments begins, as far as it was captured; an empty one where none was.
+pub(super) fn arguments<'a>(reader: &mut Reader<'a>) -> Reader<'a> {
+    let len = reader.u32_be().and_then(|len| usize::try_from(len).ok());
+    len.map_or(Reader::new(&[]), |len| reader.sub_up_to(len))
+}
+
+/// The flags of the properties up to the headers (AMQP 0-9-1 §4.2.6.1).
+const CONTENT_TYPE: u16 = 1 << 15;
+const CONTENT_ENCODING: u16 = 1 << 14;
+const HEADERS: u16 = 1 << 13;
+
+/// The headers of a message, of its properties behind the size:
+/// `flags u16 · [content type] · [content encoding] · [u32 length · headers] · …`. `None` if it has none.
+pub(super) fn headers(mut properties: Reader<'_>) -> Option<Reader<'_>> {
+    let flags = properties.u16_be()?;
+    if flags & HEADERS == 0 {
+        return None;
+    }
+    for flag in [CONTENT_TYPE, CONTENT_ENCODING] {
+        if flags & flag != 0 {
+            short_string(&mut properties)?;
+        }
+    }
+    Some(arguments(&mut properties))
 }
 
 fn find_if<'a>(

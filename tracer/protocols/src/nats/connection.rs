@@ -180,7 +180,8 @@ impl NatsConnection {
             return out.frame(&frame_without_data(pdu.range, name, class));
         }
         if let Some(number) = message.reply.and_then(inbox) {
-            out.requests(number, pdu.range);
+            // A server hands it on with the same reply subject.
+            out.note(FrameNote::Request { number, extent: pdu.range, content: number.max(1) });
         }
         if let Some(publish) = publish {
             out.note(FrameNote::AwaitsPlace(publish));

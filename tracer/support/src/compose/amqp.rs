@@ -63,9 +63,9 @@ pub fn consume(channel: u16, queue: &str, tag: &str, no_wait: bool) -> Vec<u8> {
     frame(1, channel, &[&[0, 60, 0, 20, 0, 0][..], &arguments].concat())
 }
 
-/// A `queue.declare` on a channel of a queue that is deleted with its last consumer.
+/// A `queue.declare` on a channel of a queue that no other connection has.
 pub fn declare(channel: u16, queue: &str) -> Vec<u8> {
-    frame(1, channel, &[&[0, 50, 0, 10, 0, 0][..], &short(queue), &[8], &[0; 4]].concat())
+    frame(1, channel, &[&[0, 50, 0, 10, 0, 0][..], &short(queue), &[4], &[0; 4]].concat())
 }
 
 /// A `queue.declare-ok` on a channel of a queue with so many messages and no consumer.

@@ -8,6 +8,7 @@ mod forgetting;
 mod muting;
 mod outages;
 mod packets;
+mod queues;
 mod reads;
 mod replicas;
 mod takeovers;
@@ -20,6 +21,7 @@ mod unknown;
 pub use reads::ReadOutput;
 
 use super::sockets::Sockets;
+use queues::EmptyQueues;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -50,6 +52,8 @@ pub struct Conversations {
     left: Vec<(Direction, LeftMessages)>,
     /// Conversations that have ended.
     closed: ClosedConnections,
+    /// Queues that held no message.
+    empty_queues: EmptyQueues,
     /// Servers that were gone.
     outages: Outages,
     /// Clients whose connections were closed because others had their names.
@@ -87,6 +91,7 @@ impl Conversations {
             closing: VecDeque::new(),
             left: Vec::new(),
             closed: ClosedConnections::default(),
+            empty_queues: EmptyQueues::default(),
             outages: Outages::default(),
             takeovers: Takeovers::default(),
             followers: VecDeque::new(),

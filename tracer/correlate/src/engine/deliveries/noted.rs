@@ -2,7 +2,7 @@
 
 use super::Context;
 use wirelap_events::{Nanos, Pid, Saturate};
-use wirelap_flow::{Direction, PendingRelease, RowNotes};
+use wirelap_flow::{Direction, PendingRelease, RowNotes, SubscriptionChange};
 use wirelap_protocols::PutBack;
 use wirelap_why::{NotKeptMessages, PassedOverRecords, PutBackMessages};
 
@@ -131,8 +131,13 @@ pub fn note_subscriptions(at: Nanos, direction: Direction, c: &mut Context<'_>) 
     let mut found = std::mem::take(&mut c.conversations.found_mut().subscriptions);
     for one in found.drain(..) {
         let direction = Direction { side: one.side, ..direction };
+        let was_empty = c.conversations.note_queue(at, direction, one.change);
         if let Some(flow) = c.conversations.flows_mut().flow_mut(direction) {
-            flow.control_mut().subscriptions.get_or_insert_default().note(one.change, at);
+            let subscriptions = flow.control_mut().subscriptions.get_or_insert_default();
+            if let Some((queue, at)) = was_empty {
+                subscriptions.note(SubscriptionChange::QueueIsEmpty(queue), at);
+            }
+            subscriptions.note(one.change, at);
         }
     }
     c.conversations.found_mut().subscriptions = found;

@@ -3,9 +3,11 @@
 //! ```text
 //! who answers is elsewhere   how long the round trips took, and how much of that here
 //! both ends are here         how long the round trips took; a few of them, each as a delivery of two legs, tell where and why
+//! a server hands them on     of the same few, with the two legs between the server and who answers
 //! ```
 
 use super::circumstances::fill_in_alone;
+use super::handed_on::HandedOnWay;
 use super::{Context, Deliveries};
 use crate::join::{Receiver, leg};
 use crate::rows::nothing;
@@ -15,7 +17,7 @@ use wirelap_flow::{
     RoundTrip, SentRequest, UnreadReply,
 };
 use wirelap_limits::deliveries::{LONGEST_START_UP, LONGEST_USUAL_WAY, LONGEST_WAIT_FOR_REPLY};
-use wirelap_protocols::MessageRouting;
+use wirelap_protocols::{MessageRouting, Protocol};
 
 impl Deliveries {
     /// Takes in the requests and replies that a decoder has just found.
@@ -27,39 +29,80 @@ impl Deliveries {
         let packets_only = self.config.packets_only;
         for found in exchanges.drain(..).filter(|_| !packets_only) {
             let direction = Direction { side: found.side, ..direction };
-            if !self.is_handed_on(at, direction, &found, c) {
-                note_exchange(at, direction, &found, c);
+            if found.is_reply {
+                self.handed_on.answered(direction.back(), found.number, at);
+                note_reply(at, direction, &found, c);
+            } else {
+                self.note_request(at, direction, &found, c);
             }
         }
         c.conversations.found_mut().exchanges = exchanges;
     }
 
-    /// True for a request that its sender hands on for somebody else. Takes note of requests that their receivers may hand on.
-    fn is_handed_on(
+    /// Takes in a request. One that its sender hands on for somebody else is followed where that one's own is.
+    fn note_request(
         &mut self,
         at: Nanos,
         direction: Direction,
         found: &FoundExchange,
-        c: &Context<'_>,
-    ) -> bool {
-        if found.is_reply {
-            self.handed_on.answered(direction.back(), found.number, at);
-            return false;
-        }
-        if found.content == 0 {
-            return false;
-        }
+        c: &mut Context<'_>,
+    ) {
+        let &FoundExchange { number, extent, content, .. } = found;
         let end = |direction| Some(Receiver::at(&c.conversations.node(direction)?));
-        if let Some(to) = end(direction.back()) {
-            self.handed_on.asked(direction, found.number, (to, found.content), at);
+        let may_go_on = content != 0;
+        let by = may_go_on.then(|| end(direction)).flatten();
+        let to = may_go_on.then(|| end(direction.back())).flatten();
+        let origin =
+            by.and_then(|by| self.handed_on.origin(direction, (by, content), (at, self.hold())));
+        let flows = c.conversations.flows_mut();
+        let asks_for_itself = asks_for_itself(direction, flows);
+        let Some(conversation) = flows.get_mut(direction) else { return };
+        let is_brokered = is_brokered(conversation);
+        let flow = conversation.flow_mut(direction.side);
+        let mut is_sample = false;
+        if let Some(origin) = origin.filter(|_| is_here(flow) || !is_brokered) {
+            if origin.is_sample
+                && is_here(flow)
+                && flow.round_trips.get_or_insert_default().handed_on(number, extent, at)
+            {
+                self.handed_on.hand_on(direction, number, origin);
+            }
+        } else if ends_unseen(flow) || is_here(flow) && asks_for_itself {
+            is_sample = flow.round_trips.get_or_insert_default().asked(number, extent, at);
         }
-        end(direction).is_some_and(|by| {
-            self.handed_on.is_handed_on(direction, (by, found.content), (at, self.hold()))
-        })
+        if let Some(to) = to {
+            self.handed_on.asked(direction, number, (to, content), (at, is_sample));
+        }
+    }
+
+    /// Adds the ways of requests that were handed on, before the round trips that they are a part of.
+    pub(super) fn settle_handed_on(
+        &mut self,
+        active: &[Direction],
+        all: bool,
+        c: &mut Context<'_>,
+    ) {
+        if !self.handed_on.are_followed() {
+            return;
+        }
+        for &direction in active {
+            for direction in [direction, direction.back()] {
+                let flow = c.conversations.flows().flow(direction);
+                let first = flow.and_then(Flow::first_reply);
+                if first.is_some_and(|reply| reply.request.is_handed_on) {
+                    self.settle_round_trips(direction, all, c);
+                }
+            }
+        }
     }
 
     /// Adds the round trips whose reply was read in this direction, and gives up what has waited for too long.
-    pub(super) fn settle_round_trips(&self, direction: Direction, all: bool, c: &mut Context<'_>) {
+    pub(super) fn settle_round_trips(
+        &mut self,
+        direction: Direction,
+        all: bool,
+        c: &mut Context<'_>,
+    ) {
         let flows = c.conversations.flows_mut();
         if flows.flow(direction).is_none_or(|flow| flow.round_trips.is_none()) {
             return;
@@ -73,7 +116,7 @@ impl Deliveries {
         let (is_asked_here, is_asked_elsewhere) = (is_here(asks), ends_unseen(asks));
         look_up(conversation, direction);
         while let Some((reply, read)) = self.next_read_reply(direction, all, c) {
-            add_round_trip(reply, (direction, read), c);
+            self.add_round_trip(reply, (direction, read), c);
         }
         let now = c.coverage.now();
         let Some(flow) = c.conversations.flows_mut().flow_mut(direction) else { return };
@@ -123,25 +166,43 @@ impl Deliveries {
             }
         }
     }
-}
 
-/// Adds a request whose reply was read in this direction.
-fn add_round_trip(reply: UnreadReply, (direction, read): (Direction, Nanos), c: &mut Context<'_>) {
-    let flows = c.conversations.flows();
-    let Some(conversation) = flows.get(direction) else { return };
-    let trip = round_trip(conversation.flow(direction.side), &reply, read);
-    // Where the other end came into view since, the messages themselves are followed.
-    let is_shown = reply.request.is_here || ends_unseen(conversation.flow(direction.side.other()));
-    let Some(trip) = trip.filter(|_| is_shown) else { return };
-    let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row)) else {
-        return;
-    };
-    if !reply.request.is_here {
-        return row.partial_mut().requests.answered(trip.time(), trip.away());
-    }
-    row.requests_mut().figures.answered(trip.time());
-    if let Some(request) = reply.request.leg {
-        add_followed(*request, (direction, reply.extent), c);
+    /// Adds a request whose reply was read in this direction.
+    fn add_round_trip(
+        &mut self,
+        reply: UnreadReply,
+        (direction, read): (Direction, Nanos),
+        c: &mut Context<'_>,
+    ) {
+        let flows = c.conversations.flows();
+        let Some(conversation) = flows.get(direction) else { return };
+        let flow = conversation.flow(direction.side);
+        let trip = round_trip(flow, &reply, read);
+        // Where the other end came into view since, the messages themselves are followed.
+        let is_shown =
+            reply.request.is_here || ends_unseen(conversation.flow(direction.side.other()));
+        let Some(trip) = trip.filter(|_| is_shown) else { return };
+        let legs = reply.request.leg.map(|request| {
+            let path = flow.marks.path(reply.extent, 0);
+            Box::new([*request, *leg_of(conversation, direction, reply.extent, path)])
+        });
+        if reply.request.is_handed_on {
+            if let Some(legs) = legs {
+                self.handed_on.came_back(direction.back(), reply.number, legs);
+            }
+            return;
+        }
+        let way = self.handed_on.take_way(direction.back(), reply.number);
+        let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row)) else {
+            return;
+        };
+        if !reply.request.is_here {
+            return row.partial_mut().requests.answered(trip.time(), trip.away());
+        }
+        row.requests_mut().figures.answered(trip.time());
+        if let Some(legs) = legs {
+            add_followed(*legs, way, direction, c);
+        }
     }
 }
 
@@ -155,29 +216,27 @@ fn is_here(flow: &Flow) -> bool {
     matches!(flow.marks, Marks::Tcp(_)) && flow.sender.is_some() && flow.receiver.is_some()
 }
 
-fn note_exchange(at: Nanos, direction: Direction, found: &FoundExchange, c: &mut Context<'_>) {
-    let asks = if found.is_reply { direction.back() } else { direction };
-    let flows = c.conversations.flows_mut();
-    let asks_for_itself = asks_for_itself(asks, flows);
-    let Some(conversation) = flows.get_mut(asks) else { return };
-    let flow = conversation.flow_mut(asks.side);
-    let is_counted = ends_unseen(flow) || is_here(flow) && asks_for_itself;
-    if !is_counted {
-        return;
-    }
-    if !found.is_reply {
-        let trips = flow.round_trips.get_or_insert_default();
-        return trips.asked(found.number, found.extent, at);
-    }
-    if !flow.round_trips.as_ref().is_some_and(|trips| trips.is_waiting()) {
+/// Takes in a reply, if its request is followed.
+fn note_reply(at: Nanos, direction: Direction, found: &FoundExchange, c: &mut Context<'_>) {
+    let asks = direction.back();
+    let Some(conversation) = c.conversations.flows_mut().get_mut(asks) else { return };
+    let trips = conversation.flow(asks.side).round_trips.as_ref();
+    if !trips.is_some_and(|trips| trips.is_waiting()) {
         return;
     }
     look_up(conversation, asks);
     let trips = conversation.flow_mut(asks.side).round_trips.as_mut();
     if let Some(request) = trips.and_then(|trips| trips.take_request(found.number)) {
-        let reply = UnreadReply { extent: found.extent, found_at: at, request };
+        let (number, extent) = (found.number, found.extent);
+        let reply = UnreadReply { number, extent, found_at: at, request };
         conversation.flow_mut(direction.side).round_trips.get_or_insert_default().add_reply(reply);
     }
+}
+
+/// True if a server passes on what the conversation's clients say.
+fn is_brokered(conversation: &Conversation) -> bool {
+    let topology = conversation.protocol().map(Protocol::topology);
+    topology == Some(MessageRouting::Brokered)
 }
 
 /// True if who sends in a direction does not ask for others. What a broker asks of its clients is their handling of its messages,
@@ -187,7 +246,8 @@ fn asks_for_itself(direction: Direction, flows: &FlowTable) -> bool {
     if flows.server(direction) != Some(direction.side) {
         return true;
     }
-    conversation.protocol().is_some_and(|protocol| protocol.topology() != MessageRouting::Brokered)
+    conversation.protocol().is_some()
+        && !is_brokered(conversation)
         && conversation.party(direction.side).is_none_or(|party| !party.is_router)
 }
 
@@ -205,7 +265,7 @@ fn look_up(conversation: &mut Conversation, direction: Direction) {
         let path = flow.marks.path(extent, 0);
         let Some(departure) = departure(&path, is_here) else { return RequestLookUp::Unseen };
         let leg = (is_here && is_sample).then(|| leg_of(seen, direction, extent, path));
-        RequestLookUp::Sent(SentRequest { departure, is_here, leg })
+        RequestLookUp::Sent(SentRequest { departure, is_here, leg, is_handed_on: false })
     });
     conversation.flow_mut(direction.side).round_trips = Some(trips);
 }
@@ -241,27 +301,44 @@ fn leg_of(
     leg
 }
 
-/// Adds a request and its reply, which was read, to what tells why requests of their row take so long.
-fn add_followed(request: Leg, (direction, extent): (Direction, ByteRange), c: &mut Context<'_>) {
+/// Adds a request and its reply, which was read in this direction, to what tells why requests of their row take so long, with their way behind
+/// the server that hands them on.
+fn add_followed(
+    [request, reply]: [Leg; 2],
+    way: Option<HandedOnWay>,
+    direction: Direction,
+    c: &mut Context<'_>,
+) {
     let Some(row) = c.row_of(direction) else { return };
-    let Some(conversation) = c.conversations.flows().get(direction) else { return };
-    let path = conversation.flow(direction.side).marks.path(extent, 0);
-    let reply = leg_of(conversation, direction, extent, path);
     let mut delivery = nothing();
     delivery.group = row;
-    delivery.legs.push(request);
-    delivery.legs.push(*reply);
+    delivery.legs.extend([request, reply]);
     note_server(&mut delivery.legs, direction.back(), c);
     if !leg::cut_each(&mut delivery.legs) {
         return;
     }
     let Some(time) = delivery.one_way() else { return };
+    if let Some(row) = c.accounts.rows.get_mut(row) {
+        row.requests_mut().figures.followed(&delivery, time);
+    }
+    if let Some(way) = way.filter(|way| is_between(way.as_slice(), &delivery.legs)) {
+        let reply = delivery.legs.pop();
+        delivery.legs.extend((*way).into_iter().chain(reply));
+        leg::cut_each(&mut delivery.legs);
+    }
     c.host.schedules().fill(&mut delivery);
     if let Some(row) = c.accounts.rows.get_mut(row) {
-        let requests = row.requests_mut();
-        requests.evidence.delivery(&delivery, time);
-        requests.figures.followed(&delivery, time);
+        row.requests_mut().evidence.delivery(&delivery, time);
     }
+}
+
+/// True if the legs of a way begin one after the other, after the request and before the reply.
+fn is_between(way: &[Leg], legs: &[Leg]) -> bool {
+    let [request, reply] = legs else { return false };
+    let all = std::iter::once(request).chain(way).chain([reply]);
+    all.map(|leg| leg.times.seen().next().map(|(_, at)| at)).is_sorted_by(|before, after| {
+        before.zip(*after).is_some_and(|(before, after)| before <= after)
+    })
 }
 
 /// Adds what the server of a request and its reply is known to wait for. The request went in this direction.

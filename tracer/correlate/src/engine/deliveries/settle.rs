@@ -24,6 +24,7 @@ impl Deliveries {
         }
         self.take_placed(all, c);
         let mut active = c.conversations.take_active();
+        self.settle_handed_on(&active, all, c);
         active.retain(|&direction| {
             for direction in [direction, direction.back()] {
                 self.settle_flow(direction, out, all, c);

@@ -241,6 +241,87 @@ fn every_wait_for_a_lock_counts_and_not_only_the_longest() {
     assert_eq!((rested.locked, rested.waited, rested.holder.task), (ms(1), ms(20), task(9)));
 }
 
+/// A thread with a lock wrote to its disk for most of the time, and the kernel did not tell of the switch back to it.
+#[test]
+fn what_is_not_known_of_who_has_a_lock_is_no_wait_for_the_lock() {
+    let mut threads = threads(&[(1, 10, 20, None), (2, 10, 20, None)]);
+    threads.wake(Nanos(1_000), Cpu(1), &let_go(2, 1, 1_000));
+    let missed = Wake {
+        task: task(2),
+        woken: Nanos(1_200),
+        left: Some(Nanos(1_100)),
+        missed: true,
+        ..Wake::default()
+    };
+    let before = threads.rested(Tid(1), Nanos(100), Nanos(1_000)).unwrap();
+    assert_eq!((before.locked.0, before.waker.held.0, before.hidden.0), (900, 900, 0));
+    threads.wake(Nanos(1_200), Cpu(0), &missed);
+    let rested = threads.rested(Tid(1), Nanos(100), Nanos(1_000)).unwrap();
+    assert_eq!((rested.asleep, rested.locked, rested.hidden.0), (Nanos(0), Nanos(0), 900));
+    assert_eq!(rested.waker.held, Nanos(0));
+}
+
+/// The one that asks by the clock, and the one that let go last: nobody has seen it run since.
+#[test]
+fn who_was_not_seen_since_is_not_known_to_have_the_lock_still() {
+    let ms = Nanos::from_millis;
+    let asks = |left, woken, by: Option<u32>| Wake {
+        task: task(1),
+        left: Some(ms(left)),
+        woken: ms(woken),
+        sleep: SleepCall::Lock,
+        from_irq: by.is_none(),
+        waker: by.map(task).unwrap_or_default(),
+        ..Wake::default()
+    };
+    let mut threads = threads(&[(1, 10, 20, None), (2, 10, 20, None)]);
+    for wake in [asks(1, 6, None), asks(6, 8, Some(2)), asks(10, 30, None)] {
+        threads.wake(wake.woken, Cpu(1), &wake);
+    }
+    let lock = |threads: &Threads, from, to| {
+        let rested = threads.rested(Tid(1), ms(from), ms(to)).unwrap();
+        (rested.locked, rested.hidden)
+    };
+    assert_eq!(lock(&threads, 1, 8), (ms(7), ms(0)), "it let go");
+    assert_eq!(lock(&threads, 10, 30), (ms(0), ms(20)));
+    // It wrote something down.
+    let wrote = Wake {
+        task: task(2),
+        left: Some(ms(12)),
+        woken: ms(40),
+        reason: OffCpuReason::Blocked,
+        ..Wake::default()
+    };
+    threads.wake(ms(40), Cpu(0), &wrote);
+    let rested = threads.rested(Tid(1), ms(10), ms(30)).unwrap();
+    assert_eq!((rested.locked, rested.blocked, rested.hidden), (ms(2), ms(18), ms(0)));
+}
+
+/// A thread waits for a lock whose holder writes to its disk meanwhile. What was long ago is known as a sum.
+#[test]
+fn what_a_holder_did_some_time_is_not_known_to_be_no_rest() {
+    let ms = Nanos::from_millis;
+    let mut threads = threads(&[(1, 10, 20, None), (2, 10, 20, None)]);
+    for n in 0..300 {
+        let wrote = Wake {
+            task: task(2),
+            left: Some(ms(20 * n + 1)),
+            woken: ms(20 * n + 9),
+            reason: OffCpuReason::Blocked,
+            ..Wake::default()
+        };
+        threads.wake(wrote.woken, Cpu(0), &wrote);
+        let let_go = Wake { left: Some(ms(20 * n + 1)), woken: ms(20 * n + 10), ..let_go(2, 1, 0) };
+        threads.wake(let_go.woken, Cpu(1), &let_go);
+    }
+    for (from, rests) in [(40, (0, 32)), (5_900, (32, 0))] {
+        let rested = threads.rested(Tid(1), ms(from), ms(from + 80)).unwrap();
+        let near = |time: Nanos, most: u64| time.0.abs_diff(ms(most).0) <= ms(2).0;
+        let is_so = near(rested.blocked, rests.0) && near(rested.hidden, rests.1);
+        assert!(is_so && near(rested.locked, 4), "{from}: {rested:?}");
+    }
+}
+
 #[test]
 fn the_least_recent_threads_are_forgotten() {
     let mut all = threads(&[]);
