@@ -45,7 +45,7 @@ SUITES ?= bookworm trixie
 
 # Every cargo call takes the same packages and features: with others, features of shared libraries
 # differ and half the tree is compiled again.
-WORKSPACE := --workspace --features wirelap-capture/privileged,wirelap/privileged,wirelap/parquet,wirelap/native-histograms,wirelap-fleet/privileged,wirelap-protocols/e2e
+WORKSPACE := --workspace --features wirelap-capture/privileged,wirelap/privileged,wirelap/parquet,wirelap/otlp,wirelap/native-histograms,wirelap-fleet/privileged,wirelap-protocols/e2e
 # The features of `wirelap-workload` for the middlewares of LIVE. `make live` takes them unless everything is asked for, or is built already.
 comma := ,
 NAMES := $(subst $(comma), ,$(LIVE))
@@ -59,7 +59,7 @@ TRIPLE = $(shell echo $(HOST_TRIPLE) | tr a-z- A-Z_)
 TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 NEXTEST = CARGO_TARGET_$(TRIPLE)_RUNNER="$(CURDIR)/.ci/test-runner" cargo nextest run $(WORKSPACE) --lib --bins --tests --test-threads $(TEST_THREADS)
 # Folders whose files import each other in no circle.
-UNCIRCULAR := $(foreach crate,events recording process tls capture protocols limits containers figures flow why correlate report compare history page parquet metrics hosts fleet session replay experiment cli,tracer/$(crate)/src) tui/src \
+UNCIRCULAR := $(foreach crate,events recording process tls capture protocols limits containers figures flow why correlate report compare history page parquet metrics otlp hosts fleet session replay experiment cli,tracer/$(crate)/src) tui/src \
 	tracer/support/src tracer/support/pipeline/src $(wildcard workloads/src workloads/*/src)
 # Modules that a macro declares, which `cargo fmt` does not find by itself.
 VERDICTS := $(wildcard $(addprefix tracer/,$(addsuffix .rs,why/src/verdicts/* why/src/verdicts/*/mod report/src/words/verdicts/*)))

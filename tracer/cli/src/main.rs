@@ -9,6 +9,7 @@
 //! | `manual` | manual pages, for packages |
 //! | `json` | the option `--json` |
 //! | `metrics` | the option `--metrics` |
+//! | `otlp` | the option `--otlp` |
 //! | `parquet` | the option `--parquet` |
 //! | `report_file` | the JSON files of earlier runs, as commands read them |
 
@@ -33,6 +34,7 @@ mod list;
 mod live;
 mod manual;
 mod metrics;
+mod otlp;
 mod parquet;
 mod place;
 mod quantity;

@@ -1,5 +1,6 @@
 //! The option `--metrics`: figures of a running session for Prometheus.
 
+use crate::otlp::{ExportedSink, Otlp};
 use clap::Args;
 use std::sync::mpsc::Receiver;
 use wirelap_correlate::SinkPair;
@@ -13,8 +14,8 @@ const UPDATES: usize = 8;
 /// A sink, and a collector of figures beside it.
 pub type MeasuredSink<S> = SinkPair<S, DeliveryCollector>;
 
-/// The sink of a live session: of the screen, of metrics, and of what `--on-event` is told.
-pub type LiveSink = MeasuredSink<MeasuredSink<DeliveryCollector>>;
+/// The sink of a live session: of the screen, of `--otlp`, of metrics, and of what `--on-event` is told.
+pub type LiveSink = MeasuredSink<MeasuredSink<ExportedSink<DeliveryCollector>>>;
 
 /// The option.
 #[derive(Clone, Debug, Default, Args)]
@@ -52,15 +53,19 @@ impl MetricsArgs {
 }
 
 impl Metrics {
-    /// Begins to answer, and returns the sink that gives the listener what it hands out.
+    /// Begins to answer, and returns the sink that gives the listener what it hands out, beside what `--otlp` counts.
     ///
     /// # Errors
     /// No thread can be started.
-    pub fn beside<S>(metrics: Option<Metrics>, first: S) -> Result<MeasuredSink<S>, Failure> {
+    pub fn beside<S>(
+        metrics: Option<Metrics>,
+        otlp: &Otlp,
+        first: S,
+    ) -> Result<MeasuredSink<S>, Failure> {
         let Some(metrics) = metrics else { return Ok(SinkPair { first, second: None }) };
         let failed = |error| Failure::Machine(format!("--metrics: {error}"));
         let address = metrics.endpoint.address().map_err(failed)?;
-        metrics.endpoint.serve(metrics.updates).map_err(failed)?;
+        metrics.endpoint.serve(metrics.updates, otlp.counts()).map_err(failed)?;
         output::say(&format!("metrics: http://{address}/metrics\n"));
         Ok(SinkPair { first, second: Some(metrics.collector) })
     }

@@ -8,6 +8,7 @@ use crate::common::{
     DetailArg, FilterArgs, PacketArgs, SamplingArgs, TracerArgs, say_what_rights_lack,
 };
 use crate::metrics::{MeasuredSink, Metrics, MetricsArgs};
+use crate::otlp::{ExportedSink, OtlpArgs};
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use flight::{FlightArgs, FlightRecorder};
@@ -140,13 +141,17 @@ pub struct RecordArgs {
     #[command(flatten, next_help_heading = "For other programs")]
     pub metrics: MetricsArgs,
 
+    /// Traces.
+    #[command(flatten)]
+    pub otlp: OtlpArgs,
+
     /// The options of the tracer.
     #[command(flatten, next_help_heading = "Tracer")]
     pub tracer: TracerArgs,
 }
 
-/// A sink that discards deliveries, because the snapshot counts them already, and that of `--metrics`.
-type RecordSink = MeasuredSink<fn(&Delivery)>;
+/// A sink that discards deliveries, because the snapshot counts them already, and those of `--otlp` and `--metrics`.
+type RecordSink = MeasuredSink<ExportedSink<fn(&Delivery)>>;
 
 /// Records until a signal arrives or the time is over.
 ///
@@ -157,6 +162,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
         args.flight.check(keep, &args.output)?;
         return fly(args);
     }
+    let wanted_export = args.otlp.open()?;
     let rotation = rotation(args)?;
     let rotates = args.rotate_size.is_some() || args.rotate_time.is_some();
     let steward = steward(args)?;
@@ -185,7 +191,8 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     )?;
     let settings = SessionSettings { run_time, ..tracing(args) };
     let discard: fn(&Delivery) = |_| {};
-    let sink: RecordSink = Metrics::beside(metrics, discard)?;
+    let (otlp, sink) = wanted_export.beside(discard)?;
+    let sink: RecordSink = Metrics::beside(metrics, &otlp, sink)?;
     let tracer = match &agents {
         Some(agents) => Tracer::start_on_hosts(&settings, agents.start()?, sink, Some(recorder))?,
         None => Tracer::start(&settings, sink, Some(recorder))?,
@@ -201,6 +208,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     journal.began(&beginning(args, rotation), &hooks);
     watch(args, &tracer, &signals);
     let Findings { snapshot, error, recorder, .. } = tracer.end()?;
+    otlp.end();
     let report =
         RunReport { environment, hooks, partial: error.is_some(), ..run_report(&snapshot) };
     let text = journal.results(&report).unwrap_or_else(|| table::render(&report));
@@ -283,6 +291,7 @@ fn agents(args: &RecordArgs, steward: Option<&Arc<Steward>>) -> Result<Option<Ag
 
 /// Keeps the newest events in memory until a signal arrives or the time is over, and writes them when it matters.
 fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
+    let wanted_export = args.otlp.open()?;
     let stem = flight::stem(&args.output);
     let steward = steward(args)?;
     let agents = agents(args, steward.as_ref())?;
@@ -303,7 +312,8 @@ fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
         run_time,
         ..tracing(args)
     };
-    let sink = Metrics::beside(metrics, collector)?;
+    let (otlp, sink) = wanted_export.beside(collector)?;
+    let sink = Metrics::beside(metrics, &otlp, sink)?;
     let tracer = match &agents {
         Some(agents) => Tracer::start_on_hosts(&settings, agents.start()?, sink, None)?,
         None => Tracer::start(&settings, sink, None)?,
@@ -320,6 +330,7 @@ fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
     recorder.watch(&args.flight, args.duration, &tracer, &signals);
     let written = recorder.end();
     let Findings { snapshot, error, .. } = tracer.end()?;
+    otlp.end();
     let report =
         RunReport { environment, hooks, partial: error.is_some(), ..run_report(&snapshot) };
     let results = journal.results(&report).unwrap_or_else(|| table::render(&report));
@@ -389,8 +400,8 @@ fn tracing(args: &RecordArgs) -> SessionSettings {
         alternates: adapts,
         run_time: None,
         drain: false,
-        // Spent time is read with each snapshot, and metrics are made of them.
-        publish: adapts || args.metrics.metrics.is_some(),
+        // Spent time is read with each snapshot, and metrics and spans are made of them.
+        publish: adapts || args.metrics.metrics.is_some() || args.otlp.otlp.is_some(),
     }
 }
 

@@ -7,7 +7,7 @@ use prometheus_client::registry::Registry;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::str::FromStr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -61,12 +61,18 @@ impl Endpoint {
         self.listener.local_addr()
     }
 
-    /// Takes the updates of a session and answers scrapers, on threads of their own that end with the program.
+    /// Takes the updates of a session and answers scrapers, on threads of their own that end with the program. `spans` counts those that
+    /// `--otlp` has sent and dropped.
     ///
     /// # Errors
     /// No thread can be started.
-    pub fn serve(self, updates: Receiver<Update>) -> io::Result<()> {
+    pub fn serve(
+        self,
+        updates: Receiver<Update>,
+        spans: Option<[Arc<AtomicU64>; 2]>,
+    ) -> io::Result<()> {
         let measured = SharedMeasured::default();
+        measured.lock().spans = spans;
         let registry = Arc::new(Mutex::new(registry(measured.clone())));
         thread::Builder::new().name("metrics".into()).spawn(move || {
             for update in updates {
@@ -157,7 +163,7 @@ mod tests {
         let endpoint = Endpoint::bind("0".parse().unwrap()).unwrap();
         let address = endpoint.address().unwrap();
         let (_, updates) = sync_channel(1);
-        endpoint.serve(updates).unwrap();
+        endpoint.serve(updates, None).unwrap();
         address
     }
 

@@ -192,6 +192,22 @@ mod tests {
     }
 
     #[test]
+    fn spans_are_counted_only_where_any_are_made() {
+        let measured = SharedMeasured::default();
+        assert!(!written(&measured, Format::Text).contains("wirelap_otlp_spans_sent_total "));
+        measured.lock().spans = Some([7, 2].map(|count| Arc::new(count.into())));
+        let text = written(&measured, Format::Text);
+        assert_eq!(
+            line(&text, "wirelap_otlp_spans_sent_total "),
+            "wirelap_otlp_spans_sent_total 7.0"
+        );
+        assert_eq!(
+            line(&text, "wirelap_otlp_spans_dropped_total "),
+            "wirelap_otlp_spans_dropped_total 2.0"
+        );
+    }
+
+    #[test]
     fn rows_with_one_name_are_told_apart() {
         let measured = SharedMeasured::default();
         measured.lock().take(&update(vec![group(1, 1, "b"), group(2, 2, "b")], &[]));

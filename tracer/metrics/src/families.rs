@@ -4,6 +4,7 @@ use crate::emit::Emit;
 use crate::kinds::{FamilyKind, FamilyUnit};
 use crate::measured::Measured;
 use crate::row::{MeasuredRow, shortened};
+use std::sync::atomic::Ordering;
 use wirelap_correlate::{BreakdownRow, Reliability};
 use wirelap_events::{HostClock, HostState, Nanos};
 
@@ -292,6 +293,16 @@ pub const FAMILIES: &[Family] = &[
         },
     )
     .in_unit(FamilyUnit::Seconds),
+    counter(
+        "wirelap_otlp_spans_sent",
+        "Spans that the OpenTelemetry Collector of --otlp has taken",
+        |all, out| spans(all, out, 0),
+    ),
+    counter(
+        "wirelap_otlp_spans_dropped",
+        "Spans that had no room or were refused, so that the Collector lacks them",
+        |all, out| spans(all, out, 1),
+    ),
     gauge("wirelap_build_info", "1, with the version of wirelap", |_, out| {
         out.value(&[("version", env!("CARGO_PKG_VERSION"))], 1.0);
     }),
@@ -340,6 +351,13 @@ fn hosts(all: &Measured, out: &mut Emit<'_>, value: fn(&HostState) -> Option<f64
         if let Some(value) = value(host) {
             out.value(&[("host", &shortened(&host.name))], value);
         }
+    }
+}
+
+/// Spans that were sent, or dropped, if any are made.
+fn spans(all: &Measured, out: &mut Emit<'_>, which: usize) {
+    if let Some(count) = all.spans.as_ref().and_then(|counts| counts.get(which)) {
+        out.value(&[], count.load(Ordering::Relaxed) as f64);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::row::MeasuredRow;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 use wirelap_correlate::Snapshot;
@@ -19,6 +20,8 @@ pub struct Measured {
     snapshot: Arc<Snapshot>,
     /// When counting began.
     pub since: SystemTime,
+    /// Spans that `--otlp` has sent and dropped so far, if it is there.
+    pub spans: Option<[Arc<AtomicU64>; 2]>,
 }
 
 impl Default for Measured {
@@ -28,6 +31,7 @@ impl Default for Measured {
             at: FxHashMap::default(),
             snapshot: Arc::default(),
             since: SystemTime::now(),
+            spans: None,
         }
     }
 }

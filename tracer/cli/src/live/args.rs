@@ -6,6 +6,7 @@ use crate::common::{
     BreakdownArgs, DetailArg, FilterArgs, PacketArgs, SamplingArgs, TracedWorkloadArgs,
 };
 use crate::metrics::MetricsArgs;
+use crate::otlp::OtlpArgs;
 use crate::quantity;
 use clap::Args;
 use std::io::IsTerminal;
@@ -24,6 +25,7 @@ Examples:
   sudo wirelap live --budget 1%                      all day: at most 1 % of a core, and of the programs' time
   sudo wirelap live --host robot --host pi@broker    also what happens on other hosts, by ssh
   sudo wirelap live --plain --metrics 9464           figures for Prometheus, at http://127.0.0.1:9464/metrics
+  sudo wirelap live --otlp http://127.0.0.1:4318      the slowest messages as traces, to an OpenTelemetry Collector
   sudo wirelap live --plain --on-event 'curl -s --json @- http://127.0.0.1:8080/alarm'
   sudo wirelap live --json-lines | jq -c 'select(.event)'
   sudo wirelap live --from tcp/hub:7447              also the hosts of a fleet, through a Zenoh router
@@ -48,7 +50,7 @@ pub struct LiveArgs {
         conflicts_with_all = [
             "on", "rate", "payload", "ports", "pids", "cgroup", "duration", "json", "explain", "pcapng", "snap", "ring_size",
             "broker", "set", "qos", "transport", "reliability", "nodelay", "port", "domain", "pin", "keep", "keep_size", "detail",
-            "packets_only", "device", "btf", "budget", "sample", "mute", "hosts", "via", "from", "not_here", "metrics",
+            "packets_only", "device", "btf", "budget", "sample", "mute", "hosts", "via", "from", "not_here", "metrics", "otlp",
         ]
     )]
     pub replay: Vec<PathBuf>,
@@ -155,6 +157,10 @@ pub struct LiveArgs {
     /// Metrics.
     #[command(flatten)]
     pub metrics: MetricsArgs,
+
+    /// Traces.
+    #[command(flatten)]
+    pub otlp: OtlpArgs,
 
     /// Events.
     #[command(flatten)]

@@ -61,6 +61,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         return replay::run(args);
     }
     fit_together(args)?;
+    let wanted_export = args.otlp.open()?;
     let steward = steward(args)?;
     let agents = agents(args, steward.as_ref())?;
     let traced = match &agents {
@@ -88,7 +89,8 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let environment = environment::describe(0);
     let recorder = recorder(args, &outputs, &environment)?;
     let (collector, updates) = DeliveryCollector::new(UPDATES);
-    let sink = Metrics::beside(metrics, collector)?;
+    let (otlp, sink) = wanted_export.beside(collector)?;
+    let sink = Metrics::beside(metrics, &otlp, sink)?;
     let (on_event, sink) = OnEvent::beside(&args.on_event, steward.as_ref(), sink)?;
     let settings = SessionSettings { run_time, ..settings(args, installation.is_ok()) };
     let tracer = match &agents {
@@ -138,6 +140,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     });
     let Findings { snapshot, error, recorder, .. } = tracer.end()?;
     on_event.end();
+    otlp.end();
     let report = RunReport {
         hooks,
         environment,

@@ -2,6 +2,7 @@
 
 use crate::live::time;
 use crate::metrics::MeasuredSink;
+use crate::otlp::ExportedSink;
 use crate::quantity;
 use clap::Args;
 use std::io::{self, Write};
@@ -134,7 +135,7 @@ impl FlightRecorder {
         args: &FlightArgs,
         (outputs, stem): (Outputs, PathBuf),
         environment: Environment,
-        tracer: &Tracer<MeasuredSink<DeliveryCollector>>,
+        tracer: &Tracer<MeasuredSink<ExportedSink<DeliveryCollector>>>,
         (updates, asked): (Receiver<Update>, Arc<AtomicBool>),
     ) -> FlightRecorder {
         let keep = nanos(args.keep.unwrap_or_default());
@@ -159,7 +160,7 @@ impl FlightRecorder {
         &mut self,
         args: &FlightArgs,
         duration: Option<Duration>,
-        tracer: &Tracer<MeasuredSink<DeliveryCollector>>,
+        tracer: &Tracer<MeasuredSink<ExportedSink<DeliveryCollector>>>,
         signals: &Signals,
     ) {
         output::say(&self.beginning(args));

@@ -84,6 +84,78 @@ fn an_address_that_is_taken_is_said() {
     );
 }
 
+/// The paths and bodies of what a Collector gets that takes everything.
+#[cfg(feature = "otlp")]
+fn collector() -> (u16, std::sync::mpsc::Receiver<(String, Vec<u8>)>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (out, got) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut stream = BufReader::new(stream);
+            while let Some(request) = posted(&mut stream) {
+                let _ = out.send(request);
+                let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+                stream.get_mut().write_all(answer).unwrap();
+            }
+        }
+    });
+    (port, got)
+}
+
+/// The path and body of the next request of a connection.
+#[cfg(feature = "otlp")]
+fn posted(stream: &mut BufReader<TcpStream>) -> Option<(String, Vec<u8>)> {
+    let (mut first, mut length) = (String::new(), 0);
+    stream.read_line(&mut first).ok()?;
+    loop {
+        let mut line = String::new();
+        stream.read_line(&mut line).ok()?;
+        let line = line.trim().to_lowercase();
+        if line.is_empty() {
+            break;
+        }
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+    }
+    let path = first.split(' ').nth(1)?.to_owned();
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).ok()?;
+    Some((path, body))
+}
+
+#[cfg(feature = "otlp")]
+#[test]
+fn slow_messages_reach_a_collector() {
+    let (port, got) = collector();
+    let bench = Bench::new();
+    let words = format!(
+        "live --plain --sample off --on mqtt --rate 500 --duration 4s --otlp http://127.0.0.1:{port} --otlp-interval 1s"
+    );
+    let ended = bench.wirelap(&words).json().end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let got: Vec<_> = got.try_iter().collect();
+    let of = |path: &str| got.iter().filter(move |(at, _)| at == path);
+    assert!(of("/v1/metrics").count() > 0);
+    let has = |words: &str| {
+        let words = words.as_bytes();
+        of("/v1/traces").any(|(_, body)| body.windows(words.len()).any(|part| part == words))
+    };
+    assert!(["send ", "forward ", "deliver ", "rumqttd", "slowest"].into_iter().all(has));
+    let said = ended.stderr.lines().find(|line| line.starts_with("OpenTelemetry: ")).unwrap();
+    assert!(said.contains(&format!("sent to http://127.0.0.1:{port}")), "{said}");
+    assert!(!said.contains("dropped") && !said.contains(": 0 spans"), "{said}");
+}
+
+#[cfg(feature = "otlp")]
+#[test]
+fn an_address_that_is_of_no_collector_is_said() {
+    let ended = Bench::new().wirelap("live --plain --otlp 127.0.0.1:4318").end(LONG);
+    assert_eq!(ended.status, Some(2), "{}", ended.stderr);
+    assert!(ended.stderr.contains("--otlp: no "), "{}", ended.stderr);
+}
+
 #[test]
 fn lines_of_json_tell_what_the_report_does() {
     let bench = Bench::new();

@@ -1,0 +1,175 @@
+//! The numbers of traces and spans, made of what a message is known by: whoever sees the same bytes of the same connection makes the same ones.
+
+use std::net::{IpAddr, SocketAddr};
+use wirelap_events::{Delivery, Leg, Transport};
+
+/// Nanoseconds of the time by which messages are told apart that have the same place in a connection's bytes: where it is not known how many
+/// bytes had gone before, each session begins to count anew.
+const TIME_STEP: u64 = 1_000_000_000;
+
+/// The bits of a trace's number by which a share of all traces is chosen (W3C Trace Context, level 2: the last seven bytes are random).
+const RANDOM_BITS: u32 = 56;
+
+/// The number of a message's trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TraceId([u64; 2]);
+
+/// The number of a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SpanId(u64);
+
+/// The part that a span has in a message's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpanRole {
+    Producer = 1,
+    Forwarder = 2,
+    Consumer = 3,
+}
+
+/// Two words that depend on all that was added.
+struct Mixer([u64; 2]);
+
+impl Mixer {
+    fn new() -> Mixer {
+        Mixer([0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F])
+    }
+
+    fn add(&mut self, word: u64) {
+        let [first, second] = self.0;
+        self.0 = [mixed(first ^ word), mixed(second.rotate_left(32) ^ word)];
+    }
+
+    fn address(&mut self, address: SocketAddr) {
+        match address.ip() {
+            IpAddr::V4(ip) => self.add(ip.to_bits().into()),
+            IpAddr::V6(ip) => {
+                for part in ip.segments() {
+                    self.add(part.into());
+                }
+            }
+        }
+        self.add(address.port().into());
+    }
+
+    /// The place of a message in the bytes of a connection.
+    fn leg(&mut self, leg: &Leg) {
+        self.address(leg.flow.src);
+        self.address(leg.flow.dst);
+        self.add(u64::from(leg.flow.transport == Transport::Udp));
+        self.add(leg.flow_range.range.start.0);
+    }
+}
+
+/// Spreads the bits of a word over all of it (the last steps of `SplitMix64`).
+fn mixed(word: u64) -> u64 {
+    let word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    word ^ (word >> 31)
+}
+
+impl TraceId {
+    /// The number of a message's trace, by its first leg. `wall_offset` is the nanoseconds by which the clock of the day is ahead of
+    /// that of events.
+    pub fn of(delivery: &Delivery, wall_offset: i64) -> TraceId {
+        let mut mixer = Mixer::new();
+        let began = delivery.begins().unwrap_or_default().0.saturating_add_signed(wall_offset);
+        mixer.add(began / TIME_STEP);
+        if let Some(first) = delivery.legs.first() {
+            mixer.leg(first);
+        }
+        let [first, second] = mixer.0;
+        // A number of zeros alone is none.
+        TraceId([first, second.max(1)])
+    }
+
+    /// The number as it is sent.
+    pub fn bytes(self) -> Vec<u8> {
+        self.0.map(u64::to_be_bytes).concat()
+    }
+
+    /// True if the trace is one of this share of all, whoever decides it.
+    pub fn is_in(self, share: f64) -> bool {
+        let random = self.0[1] & (u64::MAX >> (u64::BITS - RANDOM_BITS));
+        let all = (1_u64 << RANDOM_BITS) as f64;
+        random as f64 >= (1.0 - share) * all
+    }
+
+    /// The number of a span of this trace. A forwarder's is told apart by the leg that it sends, a consumer's by its own end of the leg too.
+    pub fn span(self, role: SpanRole, leg: Option<&Leg>) -> SpanId {
+        let mut mixer = Mixer(self.0);
+        mixer.add(role as u64);
+        if let Some(leg) = leg {
+            mixer.leg(leg);
+            if role == SpanRole::Consumer {
+                mixer.add(leg.to.unwrap_or_default().0);
+                mixer.add(leg.reader.unwrap_or_default().tid.0.into());
+            }
+        }
+        SpanId(mixer.0[0].max(1))
+    }
+}
+
+impl SpanId {
+    /// The number as it is sent.
+    pub fn bytes(self) -> Vec<u8> {
+        self.0.to_be_bytes().to_vec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use wirelap_events::{ByteRange, Offset, Stage};
+    use wirelap_test_support::delivered::{delivery, flow, leg};
+
+    fn at(start: u64, times: &[(Stage, u64)]) -> Delivery {
+        let mut first = leg(times);
+        first.flow_range.range = ByteRange::new(Offset(start), 80);
+        delivery([first])
+    }
+
+    #[test]
+    fn two_hosts_that_see_the_same_bytes_make_the_same_trace() {
+        // One sees the send, with a clock of its own, the other only the arrival.
+        let sender = at(7_000, &[(Stage::Send, 5_000_400_000), (Stage::Xmit, 5_000_410_000)]);
+        let receiver = at(7_000, &[(Stage::Rx, 900_000), (Stage::Read, 950_000)]);
+        let (a, b) = (TraceId::of(&sender, 0), TraceId::of(&receiver, 5_000_000_000));
+        assert_eq!(a, b);
+        assert_eq!(a.span(SpanRole::Producer, None), b.span(SpanRole::Producer, None));
+        assert_ne!(a, TraceId::of(&sender, 1_000_000_000), "a later session");
+    }
+
+    #[test]
+    fn no_two_messages_have_a_number_and_a_share_is_a_share() {
+        let times = [(Stage::Send, 10), (Stage::Read, 20)];
+        let mut ids = HashSet::new();
+        for number in 0..20_000 {
+            let mut one = at(number * 64, &times);
+            one.legs[0].flow = flow(1_000 + u16::try_from(number % 7).unwrap(), 1_883);
+            ids.insert(TraceId::of(&one, 0));
+        }
+        assert_eq!(ids.len(), 20_000);
+        let chosen = |share| ids.iter().filter(|id| id.is_in(share)).count();
+        assert_eq!((chosen(0.0), chosen(1.0)), (0, 20_000));
+        assert!((1_800..2_200).contains(&chosen(0.1)), "{}", chosen(0.1));
+        // Who takes a smaller share takes none that the other does not.
+        assert!(ids.iter().filter(|id| id.is_in(0.05)).all(|id| id.is_in(0.1)));
+    }
+
+    #[test]
+    fn parts_of_a_way_have_numbers_of_their_own() {
+        let one = at(64, &[(Stage::Send, 10), (Stage::Read, 20)]);
+        let trace = TraceId::of(&one, 0);
+        let mut other_reader = one.legs[0].clone();
+        other_reader.to = Some(wirelap_events::SocketId(9));
+        let spans = [
+            trace.span(SpanRole::Producer, None),
+            trace.span(SpanRole::Forwarder, one.legs.first()),
+            trace.span(SpanRole::Consumer, one.legs.first()),
+            trace.span(SpanRole::Consumer, Some(&other_reader)),
+        ];
+        assert_eq!(HashSet::from(spans).len(), 4);
+        assert_eq!((trace.bytes().len(), spans[0].bytes().len()), (16, 8));
+    }
+}

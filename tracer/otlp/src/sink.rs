@@ -1,0 +1,211 @@
+//! Chooses messages where deliveries are made, and hands them to the thread that sends.
+
+use crate::choice::{Choice, ChosenMessage, RowIntervals};
+use crate::counts::SpanCounts;
+use crate::ids::TraceId;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::{Arc, Mutex, PoisonError};
+use wirelap_correlate::{DelayCause, DeliverySink, Snapshot};
+use wirelap_events::{Delivery, GroupId, Nanos, TopicId};
+use wirelap_history::{Bins, KeptMessage, MessageFate};
+
+/// The most messages of the share and of undelivered ones that a batch has: snapshots are a quarter of a second apart.
+const MESSAGES: usize = 256;
+/// The most topics whose names are handed out.
+const TOPICS: usize = 65_536;
+
+/// The messages of which spans are made.
+#[derive(Clone, Copy, Debug)]
+pub struct SpanChoice {
+    /// The number of slowest messages of each row in each interval.
+    pub slowest: usize,
+    /// The share of all messages, 0 to 1.
+    pub share: f64,
+    /// The interval.
+    pub interval: Nanos,
+}
+
+/// Messages, names and latencies since the last time.
+#[derive(Debug, Default)]
+pub struct SpanBatch {
+    /// Rows, processes and hosts.
+    pub snapshot: Arc<Snapshot>,
+    /// The nanoseconds by which the clock of the day is ahead of that of events.
+    pub wall_offset: i64,
+    /// The messages that were chosen.
+    pub messages: Vec<ChosenMessage>,
+    /// Names of topics that were not named before.
+    pub topics: Vec<(TopicId, Box<str>)>,
+    /// The latencies of rows.
+    pub latencies: FxHashMap<GroupId, Bins>,
+}
+
+/// A batch that nobody took by the end, for the thread to find.
+pub type LastBatch = Arc<Mutex<Option<SpanBatch>>>;
+
+/// A sink that chooses messages. It never waits: while nobody takes what it hands out, it keeps a bounded number and counts the others as dropped.
+#[derive(Debug)]
+pub struct SpanSink {
+    out: SyncSender<SpanBatch>,
+    last: LastBatch,
+    counts: SpanCounts,
+    choice: SpanChoice,
+    wall_offset: fn() -> i64,
+    rows: RowIntervals,
+    batch: SpanBatch,
+    /// Messages of the batch that are not there for being slow.
+    others: usize,
+    /// The beginning of the interval.
+    began: Option<Nanos>,
+    named: FxHashSet<TopicId>,
+    is_closed: bool,
+}
+
+impl SpanSink {
+    /// A sink that hands out batches here.
+    pub(crate) fn new(
+        out: SyncSender<SpanBatch>,
+        last: LastBatch,
+        counts: SpanCounts,
+        choice: SpanChoice,
+        wall_offset: fn() -> i64,
+    ) -> SpanSink {
+        SpanSink {
+            out,
+            last,
+            counts,
+            choice,
+            wall_offset,
+            rows: RowIntervals::default(),
+            batch: SpanBatch { wall_offset: wall_offset(), ..SpanBatch::default() },
+            others: 0,
+            began: None,
+            named: FxHashSet::default(),
+            is_closed: false,
+        }
+    }
+
+    /// Keeps a message of the share, or one that was not delivered.
+    fn keep(&mut self, choice: Choice, message: impl FnOnce() -> KeptMessage, spans: usize) {
+        if self.others >= MESSAGES {
+            self.counts.add_dropped(spans as u64);
+            return;
+        }
+        self.others = self.others.saturating_add(1);
+        self.batch.messages.push(ChosenMessage { message: message(), choice });
+    }
+
+    /// Takes a message that was read, wholly or in part.
+    fn take(&mut self, delivery: &Delivery, cause: Option<DelayCause>, fate: MessageFate) {
+        if self.is_closed {
+            return;
+        }
+        let one_way = delivery.one_way();
+        let message = || KeptMessage { delivery: Arc::new(delivery.clone()), one_way, cause, fate };
+        if let Some(one_way) = one_way.filter(|_| fate == MessageFate::Delivered) {
+            self.rows.add(delivery.group, one_way, self.choice.slowest, message);
+        }
+        let share = self.choice.share;
+        if share > 0.0 && TraceId::of(delivery, self.batch.wall_offset).is_in(share) {
+            self.keep(Choice::Share, message, delivery.legs.len().saturating_add(1));
+        }
+    }
+
+    /// Adds what was gathered since the last snapshot to the batch. The slowest messages are known once an interval is over.
+    fn gather(&mut self, at: Nanos, is_last: bool) {
+        let latencies = &mut self.batch.latencies;
+        self.rows.take_latencies(|group, bins| latencies.entry(group).or_default().merge(bins));
+        let began = *self.began.get_or_insert(at);
+        if is_last {
+            self.batch.messages.extend(self.rows.take_slowest());
+        } else if at >= began + self.choice.interval {
+            self.began = Some(at);
+            // The slowest of an interval before, which nobody took, make room for those of this one.
+            self.drop_older_slowest();
+            self.batch.messages.extend(self.rows.take_slowest());
+        }
+    }
+
+    fn drop_older_slowest(&mut self) {
+        let mut dropped = 0_u64;
+        self.batch.messages.retain(|one| {
+            let stays = one.choice != Choice::Slowest;
+            let spans = one.message.delivery.legs.len().saturating_add(1);
+            dropped = dropped.saturating_add(if stays { 0 } else { spans as u64 });
+            stays
+        });
+        self.counts.add_dropped(dropped);
+    }
+}
+
+impl DeliverySink for SpanSink {
+    fn delivery(&mut self, delivery: &Delivery) {
+        self.judged(delivery, None);
+    }
+
+    fn judged(&mut self, delivery: &Delivery, cause: Option<DelayCause>) {
+        self.take(delivery, cause, MessageFate::Delivered);
+    }
+
+    fn aside(&mut self, delivery: &Delivery) {
+        if !delivery.stamp.is_some_and(|stamp| stamp.warmup) {
+            self.take(delivery, None, MessageFate::Aside);
+        }
+    }
+
+    fn takes_topics(&self) -> bool {
+        true
+    }
+
+    fn needs_topic(&self, topic: TopicId) -> bool {
+        !self.is_closed && self.named.len() < TOPICS && !self.named.contains(&topic)
+    }
+
+    fn topic(&mut self, topic: TopicId, name: &[u8]) {
+        if self.needs_topic(topic) {
+            self.named.insert(topic);
+            let name = String::from_utf8_lossy(name);
+            self.batch.topics.push((topic, crate::names::shortened(&name).into()));
+        }
+    }
+
+    fn takes_given_up(&self, _: GroupId) -> bool {
+        !self.is_closed && self.others < MESSAGES
+    }
+
+    fn undelivered(&mut self, so_far: &Delivery, at_end: bool) {
+        let fate = MessageFate::Undelivered { at_end };
+        let delivery = || Arc::new(so_far.clone());
+        let message = || KeptMessage { delivery: delivery(), one_way: None, cause: None, fate };
+        self.keep(Choice::Undelivered, message, so_far.legs.len());
+    }
+
+    fn published(&mut self, snapshot: &Arc<Snapshot>) {
+        if self.is_closed {
+            return;
+        }
+        self.gather(snapshot.at, false);
+        self.batch.snapshot = Arc::clone(snapshot);
+        let wall_offset = (self.wall_offset)();
+        let next =
+            SpanBatch { wall_offset, snapshot: Arc::clone(snapshot), ..SpanBatch::default() };
+        match self.out.try_send(std::mem::replace(&mut self.batch, next)) {
+            Ok(()) => self.others = 0,
+            Err(TrySendError::Full(batch)) => self.batch = SpanBatch { wall_offset, ..batch },
+            Err(TrySendError::Disconnected(_)) => {
+                self.is_closed = true;
+                self.rows = RowIntervals::default();
+            }
+        }
+    }
+}
+
+impl Drop for SpanSink {
+    /// Leaves what is left to the thread, which looks for it once there are no further batches.
+    fn drop(&mut self) {
+        self.gather(self.batch.snapshot.at, true);
+        let batch = std::mem::take(&mut self.batch);
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(batch);
+    }
+}
