@@ -8,8 +8,8 @@ use super::timeline::Period;
 use super::weigh::{Cost, Measured};
 use wirelap_events::{Comm, Nanos, OffCpuReason, Segment, SleepCall, TaskId, TxState};
 use wirelap_flow::CpuTime;
+use wirelap_limits::TimeLimits;
 use wirelap_limits::rules::{CPU_TIME_SLACK, MEDIAN, PERIOD_DIVISOR};
-use wirelap_limits::{SECOND, TimeLimits};
 
 /// A row.
 pub struct RowCase<'a> {
@@ -97,16 +97,6 @@ impl VerdictCase<'_> {
             let longest = Nanos(time.at_most.0.saturating_mul(CPU_TIME_SLACK));
             self.finding.longest.time > time.at_most || self.finding.worked > longest
         })
-    }
-
-    /// The part of the time with messages in which its thread is said to have worked. Work of a broker is told by messages that end at
-    /// others, who may be late by themselves.
-    pub fn worked_share(&self) -> f64 {
-        let is_readers = self.finding.worked > Nanos(0) && !self.finding.longest.at_broker;
-        let active = self.row.gathered.when.active();
-        let share =
-            self.finding.worked.as_secs_f64() / active.as_secs_f64().max(SECOND.as_secs_f64());
-        if is_readers { share } else { 0.0 }
     }
 
     /// The clause for how much of the time its thread was on a CPU.

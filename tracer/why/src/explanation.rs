@@ -98,8 +98,6 @@ pub struct Verdict {
     /// The period in which it took time, after the beginning of the observation; `None` where that
     /// is not known.
     pub period: Option<Period>,
-    /// Part of the time with messages in which its thread is said to have worked, each moment once; 0 where it is not about work.
-    pub worked_share: f64,
     /// Messages that it holds up now; `None` where it holds up none.
     pub open: Option<Overdue>,
     /// The threads that had the CPU, or had to let go, in the time that it is about: the longest first, at most ten.
@@ -130,7 +128,6 @@ impl Verdict {
             slow: Nanos(0),
             slow_share: 0.0,
             period: None,
-            worked_share: 0.0,
             open: None,
             culprits: Vec::new(),
             evidence: Vec::new(),

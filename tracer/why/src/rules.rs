@@ -82,7 +82,6 @@ impl KindOnLeg<'_> {
             segment: Some(finding.segment()),
             process: finding.longest.task.map(|task| (task, case.name(task))),
             period: case.period(),
-            worked_share: case.worked_share(),
             evidence: (self.definition.facts)(case),
             remedy: (self.definition.remedy)(case).unwrap_or_else(usual),
             ..case.cost.verdict(self.kind, severity)

@@ -135,12 +135,6 @@ impl Timeline {
         self.windows.back().map_or(Nanos(0), |window| window.to)
     }
 
-    /// Length of the windows that had something, together.
-    pub fn active(&self) -> Nanos {
-        let windows = self.windows.iter().filter(|window| window.hits > 0);
-        windows.fold(Nanos(0), |sum, _| sum + self.length)
-    }
-
     /// True if a whole window that had something lies between two moments.
     fn has_between(&self, from: Nanos, to: Nanos) -> bool {
         let inside = |window: &&Window| window.hits > 0 && window.from > from && window.to < to;
