@@ -83,10 +83,10 @@ fn is_of_round_trip(verdict: &Verdict, weighed: &Gathered) -> bool {
     is_shown && takes_time(verdict) && verdict.severity == Severity::Problem
 }
 
-/// True if it is about a client that answers what a server hands on to it.
+/// True if it is about a client that answers what a server hands on to it: as it takes the second leg, or before it sends the third.
 fn is_answering_client(verdict: &Verdict) -> bool {
-    let is_dwell = verdict.segment == Some(Segment::BrokerDwell);
-    matches!((verdict.leg, is_dwell), (Some(2), false) | (Some(3), true))
+    let is_senders = matches!(verdict.segment, Some(Segment::BrokerDwell | Segment::Write));
+    matches!((verdict.leg, is_senders), (Some(2), false) | (Some(3), true))
         && matches!(verdict.kind, VerdictKind::BrokerStalled | VerdictKind::BrokerCpuBound)
 }
 
@@ -163,5 +163,17 @@ mod tests {
         assert_eq!(told(Some(SleepCall::Poll)), stalled(Severity::Note));
         let busy = [(VerdictKind::ReaderBusy, Severity::Problem, Some(3), ANSWERS)];
         assert_eq!(told(None), busy);
+    }
+
+    #[test]
+    fn who_sends_a_leg_late_is_not_who_takes_it() {
+        let of_client = |leg, segment| {
+            let verdict = Verdict::new(VerdictKind::BrokerStalled, Severity::Problem);
+            is_answering_client(&Verdict { leg: Some(leg), segment: Some(segment), ..verdict })
+        };
+        assert!(of_client(2, Segment::Wakeup) && of_client(3, Segment::BrokerDwell));
+        assert!(of_client(3, Segment::Write));
+        assert!(!of_client(2, Segment::BrokerDwell) && !of_client(2, Segment::Write));
+        assert!(!of_client(3, Segment::Wakeup) && !of_client(4, Segment::BrokerDwell));
     }
 }

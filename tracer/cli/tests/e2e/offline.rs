@@ -338,10 +338,16 @@ fn programs_of_wireshark_copy_a_recording() {
         let output = Command::new(program).args(arguments).output().expect(program);
         assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
         let (again, _) = analyze(&bench, &[copy]);
-        for pointer in ["/results/0/messages/sent", "/results/0/messages/delivered"] {
-            assert!(number(&read, pointer) > 100, "{program}");
-            assert_eq!(number(&again, pointer), number(&read, pointer), "{program} {pointer}");
-        }
+        let count = |of: &Value, name: &str| of["results"][0]["messages"][name].as_u64();
+        assert!(count(&read, "sent") > Some(100), "{program}");
+        assert_eq!(count(&again, "sent"), count(&read, "sent"), "{program}");
+        // Both leave the names behind, and with them what wirelap alone tells: on a busy machine, that the last messages were read.
+        let arrived = |of: &Value| {
+            let never_read = count(of, "never_read").unwrap_or_default();
+            count(of, "delivered").map(|delivered| delivered + never_read)
+        };
+        assert_eq!(arrived(&again), arrived(&read), "{program}");
+        assert!(count(&again, "delivered") > Some(100), "{program}");
     }
 }
 
