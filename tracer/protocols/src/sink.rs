@@ -200,7 +200,11 @@ pub enum FrameNote<'a> {
     },
     /// The sender of the message in the next frame has it from somebody else.
     PassedOn,
-    /// The message in the next frame lay in a queue of its sender, a server, for as long as that keeps messages nobody takes.
+    /// The message in the next frame is marked as retained by its publisher, and not by its sender, a server: it may be sent for the first
+    /// time.
+    HasPublishersMark,
+    /// The message in the next frame lay in a queue of its sender, a server, for as long as that keeps messages nobody takes; or of a server
+    /// before its sender, a client, which publishes it again.
     Expired,
     /// The message in the next frame says that its publisher made it at this time, in nanoseconds since 1970.
     MadeAt(u64),
@@ -494,7 +498,12 @@ impl dyn FrameSink + '_ {
         self.note(FrameNote::PassedOn);
     }
 
-    /// Reports that the message in the next frame lay in a queue of its sender, a server, until its time there was over.
+    /// Reports that the message in the next frame has its publisher's mark that it is retained, which says nothing of its sender, a server.
+    pub fn has_publishers_mark(&mut self) {
+        self.note(FrameNote::HasPublishersMark);
+    }
+
+    /// Reports that the message in the next frame lay in a queue of a server until its time there was over.
     pub fn expired(&mut self) {
         self.note(FrameNote::Expired);
     }
