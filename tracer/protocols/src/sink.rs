@@ -273,8 +273,8 @@ pub enum FrameNote<'a> {
     InOrder {
         /// The sender, as in the keys of its messages.
         origin: [u8; 16],
-        /// The first message that is still retransmitted.
-        first: u64,
+        /// Messages that it does not send any more, from the first number up to before the second.
+        gone: [u64; 2],
     },
     /// A request, which the other end answers.
     Request {
@@ -623,9 +623,10 @@ impl dyn FrameSink + '_ {
     }
 
     /// Reports that readers get the messages of this sender, which is part of its [`GlobalKey`]s, in the order of their
-    /// numbers, so a missing message delays all later ones. Messages before number `first` are no longer retransmitted.
-    pub fn in_order(&mut self, origin: [u8; 16], first: u64) {
-        self.note(FrameNote::InOrder { origin, first });
+    /// numbers, so a missing message delays all later ones, unless it is among those that are `gone`: from the first number up to before
+    /// the second.
+    pub fn in_order(&mut self, origin: [u8; 16], gone: [u64; 2]) {
+        self.note(FrameNote::InOrder { origin, gone });
     }
 
     /// Reports which implementation of the protocol an end uses.

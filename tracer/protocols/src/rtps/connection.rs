@@ -7,7 +7,7 @@ use super::message::{HEADER_BYTES, RtpsMessage, RtpsStep, RtpsSubmessage};
 use super::parameters::{self, DiscoveredEndpoint};
 use super::participants::Participants;
 use super::payload::ApplicationBytes;
-use super::submessage::{SubmessageContent, heartbeat, timestamp};
+use super::submessage::{SubmessageContent, given_up, report_unread, timestamp};
 use super::submessage_kind::SubmessageKind;
 use super::topics::WriterTopics;
 use super::vendor::{self, VendorId};
@@ -142,12 +142,11 @@ impl RtpsConnection {
             }
             SubmessageContent::Control(class) => {
                 frame.class = class;
-                // HEARTBEATs are sent to reliable readers only, which deliver samples in order.
+                // These are sent to reliable readers only, which deliver samples in order.
                 if class == FrameClass::Ack
-                    && submessage.kind == SubmessageKind::Heartbeat
-                    && let Some((writer, first)) = heartbeat(submessage)
+                    && let Some((writer, gone)) = given_up(submessage)
                 {
-                    out.in_order(writer.of(datagram.prefix), first);
+                    out.in_order(writer.of(datagram.prefix), gone);
                 }
             }
             SubmessageContent::Participant(sample) => {

@@ -142,7 +142,17 @@ pub(super) fn heartbeat(submessage: &RtpsSubmessage) -> Option<(EntityId, u64)> 
     let mut body = submessage.body;
     let _reader = EntityId::read(&mut body)?;
     let writer = EntityId::read(&mut body)?;
-    Some((writer, submessage.order.sequence_number(&mut body)?))
+    let first = order.sequence_number(&mut body)?;
+    match submessage.kind {
+        SubmessageKind::Heartbeat => Some((writer, [0, first])),
+        SubmessageKind::Gap => {
+            let base = order.sequence_number(&mut body)?;
+            let bits = order.u32(&mut body).unwrap_or(0);
+            let word = if bits > 0 { order.u32(&mut body).unwrap_or(0) } else { 0 };
+            Some((writer, [first, base.saturating_add(word.leading_ones().min(bits).into())]))
+        }
+        _ => None,
+    }
 }
 
 /// The source timestamp of the samples after an `INFO_TS`, in nanoseconds since 1970 (§9.4.5.11, §9.3.2.2): seconds and a
@@ -153,6 +163,26 @@ pub(super) fn timestamp(submessage: &RtpsSubmessage) -> Option<u64> {
     let mut body = submessage.body;
     let seconds = submessage.order.u32(&mut body)?;
     let fraction = submessage.order.u32(&mut body)?;
+    match submessage.kind {
+        SubmessageKind::Data if class != FrameClass::Opaque => {}
+        SubmessageKind::Data | SubmessageKind::DataSession => out.unread_messages(1),
+        SubmessageKind::DataBatch => {
+            let samples = body.skip(32).and_then(|()| submessage.order.u32(&mut body));
+            out.unread_messages(samples.unwrap_or(1).into());
+        }
+        _ => {}
+    }
+}
+
+/// The writer of a `HEARTBEAT` or `GAP`, and numbers of samples that it does not send: those before the first that it still has (§9.4.5.7), or
+/// from the first that is not for its reader up to the next one that may be (§9.4.5.5). Those behind that are left out.
+///
+/// ```text
+/// HEARTBEAT   reader id · writer id · first i64 · …
+/// GAP         reader id · writer id · start i64 · base i64 · bits u32 · bitmap     start … base, and the base's own bits, the highest first
+/// ```
+pub(super) fn given_up(submessage: &RtpsSubmessage) -> Option<(EntityId, [u64; 2])> {
+    let (mut body, order) = (submessage.body, submessage.order);
     let is_one = !submessage.flag(INVALIDATE) && !NONE.contains(&(seconds, fraction));
     let below = u64::from(fraction).saturating_mul(1_000_000_000).saturating_add(1 << 31) >> 32;
     is_one.then(|| u64::from(seconds).saturating_mul(1_000_000_000).saturating_add(below))
