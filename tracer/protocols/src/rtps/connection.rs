@@ -172,6 +172,7 @@ impl RtpsConnection {
             }
         }
         out.frame(&frame);
+        report_unread(submessage, frame.class, out);
         if submessage.kind == SubmessageKind::SecBody {
             out.encrypted(1);
         }
@@ -227,7 +228,8 @@ impl RtpsConnection {
         };
         let Some(application) = application else {
             frame.class = FrameClass::Opaque;
-            return out.frame(&frame);
+            out.frame(&frame);
+            return out.unread_messages(1);
         };
         let duplicate = writer.has_seen(sample.number);
         let is_late = duplicate || writer.is_past(sample.number);

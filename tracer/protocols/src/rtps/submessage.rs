@@ -4,6 +4,7 @@ use super::data::{DataFrag, DataSample, WrittenHeader};
 use super::entity::{EntityId, Guid, WriterPurpose};
 use super::message::RtpsSubmessage;
 use super::submessage_kind::SubmessageKind;
+use crate::FrameSink;
 use wirelap_events::FrameClass;
 
 /// The content of a submessage.
@@ -46,7 +47,9 @@ impl<'a> SubmessageContent<'a> {
             }
             SubmessageKind::Data => SubmessageContent::data(submessage),
             SubmessageKind::DataFrag => SubmessageContent::data_frag(submessage),
-            SubmessageKind::SecBody
+            SubmessageKind::DataSession
+            | SubmessageKind::DataBatch
+            | SubmessageKind::SecBody
             | SubmessageKind::SecPrefix
             | SubmessageKind::SecPostfix
             | SubmessageKind::SrtpsPrefix
@@ -137,9 +140,39 @@ pub(super) fn writer_of(submessage: &RtpsSubmessage) -> Option<EntityId> {
     EntityId::read(&mut body)
 }
 
-/// The writer of a `HEARTBEAT`, and the number of the first sample that it still has (§9.4.5.7).
-pub(super) fn heartbeat(submessage: &RtpsSubmessage) -> Option<(EntityId, u64)> {
+/// Reports samples of the application in a submessage of this class that is not decoded. Two are RTI Connext DDS's own, known by
+/// Wireshark's dissector:
+///
+/// ```text
+/// DATA_SESSION  extra flags u16 · octets to inline QoS u16 · reader id · writer id · …
+/// DATA_BATCH    the same · batch number u64 · first sample's number u64 · offset to the last u32 · samples u32 · …
+/// ```
+pub(super) fn report_unread(
+    submessage: &RtpsSubmessage,
+    class: FrameClass,
+    out: &mut dyn FrameSink,
+) {
     let mut body = submessage.body;
+    match submessage.kind {
+        SubmessageKind::Data if class != FrameClass::Opaque => {}
+        SubmessageKind::Data | SubmessageKind::DataSession => out.unread_messages(1),
+        SubmessageKind::DataBatch => {
+            let samples = body.skip(32).and_then(|()| submessage.order.u32(&mut body));
+            out.unread_messages(samples.unwrap_or(1).into());
+        }
+        _ => {}
+    }
+}
+
+/// The writer of a `HEARTBEAT` or `GAP`, and numbers of samples that it does not send: those before the first that it still has (§9.4.5.7), or
+/// from the first that is not for its reader up to the next one that may be (§9.4.5.5). Those behind that are left out.
+///
+/// ```text
+/// HEARTBEAT   reader id · writer id · first i64 · …
+/// GAP         reader id · writer id · start i64 · base i64 · bits u32 · bitmap     start … base, and the base's own bits, the highest first
+/// ```
+pub(super) fn given_up(submessage: &RtpsSubmessage) -> Option<(EntityId, [u64; 2])> {
+    let (mut body, order) = (submessage.body, submessage.order);
     let _reader = EntityId::read(&mut body)?;
     let writer = EntityId::read(&mut body)?;
     let first = order.sequence_number(&mut body)?;
@@ -163,26 +196,6 @@ pub(super) fn timestamp(submessage: &RtpsSubmessage) -> Option<u64> {
     let mut body = submessage.body;
     let seconds = submessage.order.u32(&mut body)?;
     let fraction = submessage.order.u32(&mut body)?;
-    match submessage.kind {
-        SubmessageKind::Data if class != FrameClass::Opaque => {}
-        SubmessageKind::Data | SubmessageKind::DataSession => out.unread_messages(1),
-        SubmessageKind::DataBatch => {
-            let samples = body.skip(32).and_then(|()| submessage.order.u32(&mut body));
-            out.unread_messages(samples.unwrap_or(1).into());
-        }
-        _ => {}
-    }
-}
-
-/// The writer of a `HEARTBEAT` or `GAP`, and numbers of samples that it does not send: those before the first that it still has (§9.4.5.7), or
-/// from the first that is not for its reader up to the next one that may be (§9.4.5.5). Those behind that are left out.
-///
-/// ```text
-/// HEARTBEAT   reader id · writer id · first i64 · …
-/// GAP         reader id · writer id · start i64 · base i64 · bits u32 · bitmap     start … base, and the base's own bits, the highest first
-/// ```
-pub(super) fn given_up(submessage: &RtpsSubmessage) -> Option<(EntityId, [u64; 2])> {
-    let (mut body, order) = (submessage.body, submessage.order);
     let is_one = !submessage.flag(INVALIDATE) && !NONE.contains(&(seconds, fraction));
     let below = u64::from(fraction).saturating_mul(1_000_000_000).saturating_add(1 << 31) >> 32;
     is_one.then(|| u64::from(seconds).saturating_mul(1_000_000_000).saturating_add(below))

@@ -176,7 +176,8 @@ impl XrceConnection {
     ) {
         let XrceSubmessage { id, flags, body, len, .. } = *submessage;
         let Some(payload) = SamplePayload::read(body, len, flags, id == WRITE_DATA) else {
-            return out.frame(&Frame { class: FrameClass::Opaque, ..frame });
+            out.frame(&Frame { class: FrameClass::Opaque, ..frame });
+            return out.unread_messages(1);
         };
         let hex = payload.object.hex();
         let topic = self.objects.name(message.header.session, payload.object).unwrap_or(&hex);
