@@ -195,7 +195,11 @@ pub enum FrameNote<'a> {
     },
     /// The sender of the message in the next frame has it from somebody else: the message itself names another origin.
     PassedOn,
-    /// The message in the next frame lay in a queue of its sender, a server, for as long as that keeps messages nobody takes.
+    /// The message in the next frame is marked as retained by its publisher, and not by its sender, a server: it may be sent for the first
+    /// time.
+    HasPublishersMark,
+    /// The message in the next frame lay in a queue of its sender, a server, for as long as that keeps messages nobody takes; or of a server
+    /// before its sender, a client, which publishes it again.
     Expired,
     /// The message in the next frame says that its publisher made it at this time, in nanoseconds since 1970.
     MadeAt(u64),
@@ -266,8 +270,8 @@ pub enum FrameNote<'a> {
     InOrder {
         /// The sender, which is part of the [`GlobalKey`]s of its messages.
         origin: [u8; 16],
-        /// The first message that is still retransmitted.
-        first: u64,
+        /// Messages that it does not send any more, from the first number up to before the second.
+        gone: [u64; 2],
     },
     /// A request, which the other end answers with a [`FrameNote::Reply`] of the same number.
     Request {

@@ -81,6 +81,7 @@ pub struct Permissions {
 
 /// Facts of a message that hold on all of its legs.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub struct MessageFacts {
     pub identity: Identity,
     pub content: Option<Content>,
@@ -97,6 +98,8 @@ pub struct MessageFacts {
     pub is_logged: bool,
     /// True if its server keeps it in a queue until somebody has it.
     pub is_queued: bool,
+    /// True if it had lain in a queue until its time there was over before it was published here.
+    pub has_expired: bool,
 }
 
 impl MessageFacts {

@@ -4,7 +4,7 @@ use crate::brokered::{BROKER, house};
 use crate::played::Played;
 use wirelap_correlate::Config;
 use wirelap_events::{Delivery, Nanos, Stage};
-use wirelap_test_support::compose::mqtt::{publish, publish_with};
+use wirelap_test_support::compose::mqtt::{CONNECT, publish, publish_with};
 use wirelap_test_support::compose::{payload, stamp};
 use wirelap_test_support::world::{Connection, Process, World, process};
 
@@ -150,6 +150,32 @@ fn what_was_stored_is_told_as_retained() {
     assert_eq!(latencies(&played), [read.since(sent)]);
     let counts = played.group().messages;
     assert_eq!((counts.retained, counts.duplicates), (2, 0));
+}
+
+/// A bridge's broker hands the publisher's mark on. Whether it is a bridge may not have been seen.
+#[test]
+fn what_is_published_to_be_stored_comes_to_a_bridge_for_the_first_time() {
+    for (connect, missed) in
+        [(&b"\x10\x0d\x00\x04MQTT\x84\x02\x00\x3c\x00\x01b"[..], 0), (CONNECT, 1)]
+    {
+        let mut world = World::new();
+        let (mut publisher, _) = house(&mut world, 0);
+        let mut bridge = world.connect(process(40, "edge"), "127.0.0.1:41000", broker(), BROKER);
+        world.message(&mut bridge.up, connect);
+        world.message(&mut bridge.down, &publish_with(RETAIN, "old", b"stored before"));
+        let mut expected = Vec::new();
+        for n in b'0'..b'9' {
+            let bytes = publish_with(RETAIN, "t", &[b'v', n]);
+            let (sent, _) = world.message(&mut publisher.up, &bytes);
+            let (_, read) = world.message(&mut bridge.down, &bytes);
+            expected.push(read.since(sent));
+        }
+        let played = Played::of(&world);
+        let delivered = 9 - missed;
+        assert_eq!(played.counts(), [9, delivered, delivered, 0]);
+        assert_eq!(latencies(&played), expected.split_off(usize::from(missed > 0)));
+        assert_eq!(played.group().messages.retained, 1 + missed);
+    }
 }
 
 #[test]

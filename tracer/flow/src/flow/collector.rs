@@ -105,6 +105,8 @@ pub struct Collector<'a> {
     has_expired: bool,
     /// True if that message lay in another queue before.
     was_rerouted: bool,
+    /// True if that message is marked as retained by its publisher.
+    has_publishers_mark: bool,
     /// The frame that comes next requests messages.
     asks: bool,
     /// The acknowledgement in the frame that comes next: the end of its message, the end of the message with which as many as ever
@@ -144,6 +146,7 @@ impl<'a> Collector<'a> {
             passed_on: false,
             has_expired: false,
             was_rerouted: false,
+            has_publishers_mark: false,
             asks: false,
             acknowledges: None,
             reader: FoundReader::default(),
@@ -203,6 +206,7 @@ impl FrameSink for Collector<'_> {
         let passed_on = std::mem::take(&mut self.passed_on);
         let has_expired = std::mem::take(&mut self.has_expired);
         let was_rerouted = std::mem::take(&mut self.was_rerouted);
+        let has_publishers_mark = std::mem::take(&mut self.has_publishers_mark);
         let reader = std::mem::take(&mut self.reader);
         if let Some(fragments) = fragments {
             self.ledger.repeated(self.side, fragments.repeated_bytes);
@@ -240,6 +244,7 @@ impl FrameSink for Collector<'_> {
             let assembly = fragments.map(|fragments| fragments.message);
             let own = found_message(self.side, data);
             let own = Found { passed_on, has_expired, was_rerouted, shared, ..own };
+            let own = Found { has_publishers_mark, ..own };
             let mut found = Found { reader, assembly, made_at, follows_after, kept_for, ..own };
             found.topic.id = topic_id;
             // A stamp tells more.
@@ -304,6 +309,7 @@ impl FrameSink for Collector<'_> {
                 self.subscription(self.side.other(), SubscriptionChange::QueueIsEmpty(queue));
             }
             FrameNote::WasRerouted => self.was_rerouted = true,
+            FrameNote::HasPublishersMark => self.has_publishers_mark = true,
             FrameNote::TakenOver { requests_ago } => self.reader.taken_over = Some(requests_ago),
             FrameNote::AwaitsCommit => self.control.committed = true,
             FrameNote::Releases { first, message, receipt } => {
@@ -352,8 +358,8 @@ impl FrameSink for Collector<'_> {
             FrameNote::Encrypted(messages) => found.notes.uncertain.encrypted.grow(messages),
             FrameNote::Implementation(name) => found.notes.implementation = Some(name),
             FrameNote::Unseen(parties) => found.notes.unseen_parties = Some(parties),
-            FrameNote::InOrder { origin, first } => {
-                found.ordered.push((self.side, origin, first));
+            FrameNote::InOrder { origin, gone } => {
+                found.ordered.push((self.side, origin, gone));
             }
             FrameNote::Request { number, extent, content } => {
                 let side = self.side;

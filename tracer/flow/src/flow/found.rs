@@ -28,9 +28,11 @@ pub struct Found {
     pub duplicate: bool,
     /// The protocol says that it is to be stored, or was.
     pub retained: bool,
+    /// True if it is its publisher that says so, and not its sender.
+    pub has_publishers_mark: bool,
     /// True if its sender has it from somebody else, as the message itself tells.
     pub passed_on: bool,
-    /// True if it lay in a queue of its sender until its time there was over.
+    /// True if it lay in a queue of its sender, or of a server before that, until its time there was over.
     pub has_expired: bool,
     /// True if it lay in another queue of its sender before it came into that of its reader.
     pub was_rerouted: bool,
@@ -70,6 +72,7 @@ impl Found {
             payload_len,
             duplicate: false,
             retained: false,
+            has_publishers_mark: false,
             passed_on: false,
             has_expired: false,
             was_rerouted: false,

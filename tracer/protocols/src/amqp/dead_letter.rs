@@ -5,6 +5,9 @@
 //! x-death     ( 'F' · u32 length · table )*      a table for each queue that gave it up for a reason, the last of them first
 //! table       queue · reason · count · time · exchange 'S' · routing-keys 'A' of 'S'
 //! ```
+//!
+//! A queue that gives a message up again has its table moved to the front. The headers `x-first-death-queue` and `x-first-death-reason`
+//! tell which one was the first.
 
 use super::method::Envelope;
 use super::table::{find, headers, value};
@@ -25,12 +28,19 @@ pub(super) struct DeadLetter<'a> {
 impl DeadLetter<'_> {
     /// Reads the properties of a message behind its size; `None` if it is no dead letter.
     pub fn read(properties: Reader<'_>) -> Option<DeadLetter<'_>> {
-        let deaths = find(headers(properties)?, b"x-death", b'A')?;
-        let (mut deaths, mut first, mut has_expired) = (Reader::new(deaths), None, false);
+        let headers = headers(properties)?;
+        let of = |name: &[u8]| find(headers, name, b'S');
+        let named = of(b"x-first-death-queue").zip(of(b"x-first-death-reason"));
+        let mut deaths = Reader::new(find(headers, b"x-death", b'A')?);
+        let (mut first, mut is_named, mut has_expired) = (None, false, false);
         while let Some((kind, death)) = value(&mut deaths) {
-            first = (kind == b'F').then_some(death);
-            let reason = first.and_then(|death| find(Reader::new(death), b"reason", b'S'));
+            let of = |name: &[u8]| find(Reader::new(death), name, b'S').filter(|_| kind == b'F');
+            let reason = of(b"reason");
             has_expired |= reason == Some(EXPIRED);
+            if !is_named {
+                first = (kind == b'F').then_some(death);
+                is_named = named.is_some() && of(b"queue").zip(reason) == named;
+            }
         }
         let first = Reader::new(first?);
         let exchange = find(first, b"exchange", b'S')?;
@@ -55,10 +65,14 @@ mod tests {
     }
 
     fn death(exchange: &str, key: &str, reason: &str) -> Vec<u8> {
+        death_in("delay", exchange, key, reason)
+    }
+
+    fn death_in(queue: &str, exchange: &str, key: &str, reason: &str) -> Vec<u8> {
         let fields = [
             field("count", b"l\0\0\0\0\0\0\0\x01"),
             field("reason", &long(b'S', reason.as_bytes())),
-            field("queue", &long(b'S', b"delay")),
+            field("queue", &long(b'S', queue.as_bytes())),
             field("time", b"T\0\0\0\0\0\0\0\x01"),
             field("exchange", &long(b'S', exchange.as_bytes())),
             field("routing-keys", &long(b'A', &long(b'S', key.as_bytes()))),
@@ -86,6 +100,16 @@ mod tests {
                 assert!(DeadLetter::read(Reader::new(&all[..cut])).is_none(), "{cut}");
             }
         }
+        let loops =
+            [death_in("work", "", "first", "rejected"), death_in("wait", "dlx", "", "expired")];
+        let named = [
+            field("x-first-death-queue", &long(b'S', b"work")),
+            field("x-first-death-reason", &long(b'S', b"rejected")),
+            field("x-death", &long(b'A', &loops.concat())),
+        ];
+        let again = properties(1 << 13, b"", &named.concat());
+        let origin = DeadLetter::read(Reader::new(&again)).unwrap().first_published;
+        assert_eq!(origin.routing_key, b"first", "rejected again, and not for the first time");
         assert!(DeadLetter::read(Reader::new(b"\0\0")).is_none(), "no headers");
         let none = properties(1 << 13, b"", &field("x-death", b"t\x01"));
         assert!(DeadLetter::read(Reader::new(&none)).is_none(), "of another type");

@@ -18,7 +18,8 @@
 //! | `connection` | the decoder of one connection |
 //!
 //! A message's topic is `exchange/routing key`, which is the same where it is published and where it is delivered; for the
-//! default exchange, which has no name, it is the routing key alone. A dead letter has those with which it was published first.
+//! default exchange, which has no name, it is the routing key alone. A dead letter has those with which it was published first, also where a
+//! client publishes it again with its headers.
 
 mod client_properties;
 mod confirms;

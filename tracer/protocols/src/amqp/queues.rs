@@ -219,9 +219,9 @@ mod tests {
         };
         assert_eq!(declare(0, 0), [q]);
         assert_eq!(declare(0, 1), [q]);
-        assert_eq!(declare(1, 0), []);
+        assert_eq!(declare(1, 0), [0_u32; 0]);
         let bound = [(BIND, &b"\0\0\x01q\x02ex\x01k\0\0\0\0\0"[..]), (BIND + 1, b"")];
-        assert_eq!(emptied(&mut queues, &bound), [], "it may have been bound before");
+        assert_eq!(emptied(&mut queues, &bound), [0_u32; 0], "it may have been bound before");
         for id in [PURGE, DELETE] {
             // No name is that of the queue that was declared last.
             let all = [(id, &b"\0\0\0\0"[..]), (id + 1, b"\0\0\0\x03")];
@@ -246,9 +246,9 @@ mod tests {
             let declare = [(DECLARE, declare), (DECLARE + 1, &declared(0, 0)[..])];
             assert_eq!(emptied(&mut queues, &declare), [q]);
             assert_eq!(emptied(&mut queues, &bound), [q]);
-            assert_eq!(emptied(&mut queues, &bound), [], "it had another binding");
+            assert_eq!(emptied(&mut queues, &bound), [0_u32; 0], "it had another binding");
             assert_eq!(emptied(&mut queues, &declare), [q]);
-            assert_eq!(emptied(&mut queues, &bound), [], "its connection keeps it");
+            assert_eq!(emptied(&mut queues, &bound), [0_u32; 0], "its connection keeps it");
             emptied(&mut queues, &[(DELETE, b"\0\0\x01q\0"), (DELETE + 1, b"\0\0\0\0")]);
             assert_eq!(emptied(&mut queues, &declare), [q]);
             assert_eq!(emptied(&mut queues, &bound), [q], "it was deleted");
@@ -262,7 +262,7 @@ mod tests {
         let declare = [(DECLARE, &b"\0\0\x01q\x08\0\0\0\0"[..]), (DECLARE + 1, &declared(0, 0))];
         assert_eq!(emptied(&mut queues, &declare), [number(b"", b"q")], "as the server says");
         let bound = [(BIND, &b"\0\0\x01q\x02ex\x01k\0\0\0\0\0"[..]), (BIND + 1, b"")];
-        assert_eq!(emptied(&mut queues, &bound), []);
+        assert_eq!(emptied(&mut queues, &bound), [0_u32; 0]);
     }
 
     #[test]
@@ -283,7 +283,7 @@ mod tests {
         let stream = [&b"\0\0\x01q\x02"[..], &len, arguments].concat();
         let mut queues = Queues::default();
         let declare = [(DECLARE, &stream[..]), (DECLARE + 1, &declared(0, 0))];
-        assert_eq!(emptied(&mut queues, &declare), []);
+        assert_eq!(emptied(&mut queues, &declare), [0_u32; 0]);
     }
 
     #[test]

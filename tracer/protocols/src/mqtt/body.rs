@@ -234,18 +234,22 @@ fn list<'a>(
     Ok(properties)
 }
 
-/// Calls `each` with the topic filters of a SUBSCRIBE or UNSUBSCRIBE, up to the first that was not captured or is invalid.
+/// True if a CONNECT says that it is of a bridge (see [`protocol`]).
+pub(super) fn is_bridge(mut fields: MqttFields<'_>) -> bool {
+    fields.binary().and_then(|_| fields.u8()).is_ok_and(|level| level & 0x80 != 0)
+}
+
+/// Calls `each` with the topic filters of a SUBSCRIBE or UNSUBSCRIBE, and their options, up to the first that was not captured or is
+/// invalid.
 pub(super) fn topic_filters<'a>(
     kind: PacketType,
     version: MqttVersion,
     mut fields: MqttFields<'a>,
-    mut each: impl FnMut(&'a [u8]),
+    mut each: impl FnMut(&'a [u8], u8),
 ) -> Result<(), FieldError> {
     list(kind, version, &mut fields, |fields| {
-        each(fields.string()?.as_bytes());
-        if kind == PacketType::Subscribe {
-            fields.u8()?;
-        }
+        let filter = fields.string()?.as_bytes();
+        each(filter, if kind == PacketType::Subscribe { fields.u8()? } else { 0 });
         Ok(())
     })
     .map(drop)

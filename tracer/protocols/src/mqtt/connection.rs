@@ -1,10 +1,11 @@
 //! The decoder of one MQTT connection: frames, version, topic aliases, unacknowledged messages, subscriptions.
 
 use super::aliases::Aliases;
-use super::body::{Publish, check, client_id, protocol};
+use super::body::{Publish, check, client_id, is_bridge, protocol};
 use super::fields::{FieldError, MqttFields};
 use super::header::{FixedHeader, PacketType};
 use super::held::UnreleasedMessages;
+use super::marks::RetainMarks;
 use super::packet::{split, strict};
 use super::reasons::refusal;
 use super::recognition;
@@ -28,6 +29,8 @@ pub(super) struct MqttConnection {
     in_flight: [InFlight; 2],
     /// The client's subscriptions.
     subscriptions: MqttSubscriptions,
+    /// The RETAIN flags of the server's messages.
+    marks: RetainMarks,
 }
 
 impl MqttConnection {
@@ -39,6 +42,7 @@ impl MqttConnection {
             held: Default::default(),
             in_flight: Default::default(),
             subscriptions: MqttSubscriptions::default(),
+            marks: RetainMarks::default(),
         }
     }
 
@@ -52,7 +56,8 @@ impl MqttConnection {
     ) {
         let version = self.version.version_of(header, fields);
         let Ok(publish) = Publish::read(header, version, fields) else {
-            return out.frame(&control(header, FrameClass::Opaque, range));
+            out.frame(&control(header, FrameClass::Opaque, range));
+            return out.note(FrameNote::UnreadMessages(1));
         };
         if let Some(id) = publish.packet_id {
             out.requests(id.into(), range);
@@ -83,6 +88,12 @@ impl MqttConnection {
         }
         if self.server == Some(side) {
             out.reader_group(self.subscriptions.group_of(topic));
+            if header.retain()
+                && (self.marks.keeps(topic, publish.payload, publish.payload_len)
+                    || self.subscriptions.keeps_mark(topic))
+            {
+                out.note(FrameNote::HasPublishersMark);
+            }
         }
         if publish.subscriptions != 0 {
             out.subscription(publish.subscriptions);
@@ -140,7 +151,7 @@ impl MqttConnection {
             && let Ok(version) = protocol(&mut { fields })
         {
             self.version = KnownVersion::Told(version);
-            self.subscriptions.connect();
+            self.subscriptions.connect(is_bridge(fields));
             if let Ok(name) = client_id(fields) {
                 out.client(side, name);
             }
@@ -184,6 +195,7 @@ impl MqttConnection {
             }
             PacketType::Subscribe | PacketType::Unsubscribe => {
                 self.subscriptions.change(header, version, fields);
+                self.marks.subscribes();
                 if header.kind == PacketType::Unsubscribe {
                     out.note(FrameNote::Unsubscribes(side));
                 }
@@ -218,7 +230,8 @@ fn control(header: &FixedHeader, class: FrameClass, range: ByteRange) -> Frame<'
 
 impl Connection for MqttConnection {
     fn held_bytes(&self) -> Size {
-        Size::sum(self.aliases.iter().map(Aliases::held_bytes)) + self.subscriptions.held_bytes()
+        let client = self.subscriptions.held_bytes() + self.marks.held_bytes();
+        Size::sum(self.aliases.iter().map(Aliases::held_bytes)) + client
     }
 
     fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {
@@ -260,5 +273,80 @@ impl Connection for MqttConnection {
         self.held[side.other() as usize].forget_receipts();
         self.in_flight.iter_mut().for_each(InFlight::forget);
         self.subscriptions.gap();
+        self.marks.subscribes();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FrameNote;
+    use crate::stream::Stream;
+    use wirelap_events::Offset;
+
+    /// Messages, with whether they have their publishers' marks, and the number of those that cannot be read.
+    #[derive(Default)]
+    struct Told {
+        messages: Vec<(bool, bool)>,
+        has_mark: bool,
+        unread: u64,
+    }
+
+    impl FrameSink for Told {
+        fn frame(&mut self, frame: &Frame<'_>) {
+            let has_mark = std::mem::take(&mut self.has_mark);
+            self.messages.extend(frame.data.map(|data| (data.retained, has_mark)));
+        }
+
+        fn note(&mut self, note: FrameNote<'_>) {
+            match note {
+                FrameNote::HasPublishersMark => self.has_mark = true,
+                FrameNote::UnreadMessages(messages) => self.unread += messages,
+                _ => {}
+            }
+        }
+    }
+
+    /// What is told of a conversation in which client (A) and server (B) say this in turn.
+    fn told(said: &[(Side, &[u8])]) -> Told {
+        let mut connection = MqttConnection::new();
+        let mut streams = [Side::A, Side::B].map(|side| (Stream::new(side, false), Offset::START));
+        let mut told = Told::default();
+        for (side, bytes) in said {
+            let (stream, at) = &mut streams[*side as usize];
+            stream.feed(*at, bytes, 0, &mut connection, &mut told);
+            *at = at.plus(bytes.len() as u64);
+        }
+        told
+    }
+
+    #[test]
+    fn a_mark_is_the_publishers_where_the_client_has_asked_for_that() {
+        const CONNECT: &[u8] = b"\x10\x0d\0\x04MQTT\x05\x02\0\x3c\0\0\0";
+        const BRIDGE: &[u8] = b"\x10\x0d\0\x04MQTT\x84\x02\0\x3c\0\x01a";
+        let subscribe = |options: u8| [b"\x82\x07\0\x01\0\0\x01t", &[options][..]].concat();
+        let marks = |said: &[&[u8]], published: &[u8]| {
+            let mut all: Vec<_> = said.iter().map(|bytes| (Side::A, *bytes)).collect();
+            all.push((Side::A, published));
+            all.extend([(Side::B, published), (Side::B, b"\x30\x04\0\x01t\0")]);
+            told(&all).messages
+        };
+        let five = b"\x31\x05\0\x01t\0v";
+        let plain = [(true, false), (true, false), (false, false)];
+        let kept = [(true, false), (true, true), (false, false)];
+        assert_eq!(marks(&[CONNECT, &subscribe(0)], five), plain);
+        assert_eq!(marks(&[CONNECT, &subscribe(0x08)], five), kept);
+        assert_eq!(marks(&[CONNECT, &subscribe(0x08), &subscribe(0)], five), plain);
+        assert_eq!(marks(&[BRIDGE], b"\x31\x04\0\x01tv"), kept);
+    }
+
+    #[test]
+    fn a_message_that_cannot_be_read_is_told() {
+        // The topic is longer than the packet, and a property does not exist.
+        for bytes in [&b"\x30\x03\0\x09t"[..], b"\x30\x06\0\x01t\x02\x7f\0"] {
+            let connect: &[u8] = b"\x10\x0d\0\x04MQTT\x05\x02\0\x3c\0\0\0";
+            let told = told(&[(Side::A, connect), (Side::A, bytes)]);
+            assert_eq!((told.messages.len(), told.unread), (0, 1));
+        }
     }
 }

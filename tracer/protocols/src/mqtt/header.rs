@@ -106,11 +106,12 @@ impl FixedHeader {
     }
 }
 
-/// True if a type may have these flags (MQTT 5.0 §2.1.3; §3.3.1: a PUBLISH has no `QoS` 3, and no DUP with `QoS` 0).
+/// True if a type may have these flags (MQTT 5.0 §2.1.3; §3.3.1: a PUBLISH has no `QoS` 3, and no DUP with `QoS` 0). In version 3.1, what
+/// is acknowledged has DUP if it is sent again (§2.1 there).
 fn flags_are_valid(kind: PacketType, flags: u8) -> bool {
     match kind {
         PacketType::Publish => !matches!(flags & 0x0E, 0x06 | 0x0E | 0x08),
-        PacketType::Pubrel | PacketType::Subscribe | PacketType::Unsubscribe => flags == 2,
+        PacketType::Pubrel | PacketType::Subscribe | PacketType::Unsubscribe => flags & !8 == 2,
         _ => flags == 0,
     }
 }
@@ -164,8 +165,10 @@ mod tests {
     fn reserved_types_and_flags_are_refused() {
         let valid: Vec<u8> = (0..=255).filter(|&b| FixedHeader::read(&[b, 0]).is_ok()).collect();
         let publish = [0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x3A, 0x3B, 0x3C, 0x3D];
-        let others =
-            [0x10, 0x20, 0x40, 0x50, 0x62, 0x70, 0x82, 0x90, 0xA2, 0xB0, 0xC0, 0xD0, 0xE0, 0xF0];
+        let others = [
+            0x10, 0x20, 0x40, 0x50, 0x62, 0x6A, 0x70, 0x82, 0x8A, 0x90, 0xA2, 0xAA, 0xB0, 0xC0,
+            0xD0, 0xE0, 0xF0,
+        ];
         let mut expected = [&publish[..], &others].concat();
         expected.sort_unstable();
         assert_eq!(valid, expected);

@@ -7,6 +7,7 @@
 //! | `packet` | whether bytes are a packet |
 //! | `recognition` | whether bytes are MQTT |
 //! | `held` | messages that are not released |
+//! | `marks` | whose RETAIN flag a message has |
 //! | `properties` | version 5's properties |
 //! | `version` | the version of a connection whose CONNECT was not captured |
 //! | `aliases` | version 5's topic aliases |
@@ -18,6 +19,7 @@ mod connection;
 mod fields;
 mod header;
 mod held;
+mod marks;
 mod packet;
 mod properties;
 mod reasons;

@@ -1,7 +1,8 @@
-//! Subscriptions of a client, as far as they show in which group it gets a message (MQTT 5.0 §4.8.2).
+//! Subscriptions of a client, as far as they show in which group it gets a message (MQTT 5.0 §4.8.2), and whose RETAIN flag that has.
 //!
 //! ```text
 //! $share/GROUP/FILTER
+//! $queue/FILTER           one group of all (EMQX, "Shared Subscription")
 //! ```
 //!
 //! Brokers accept shared subscriptions of clients of version 3.1.1, too.
@@ -18,24 +19,37 @@ const MOST: usize = 256;
 /// Bytes of all kept subscriptions of a client.
 const BYTES: usize = 64 << 10;
 
+/// The option Retain As Published (MQTT 5.0 §3.8.3.1). Before version 5, no subscription has it.
+const RETAIN_AS_PUBLISHED: u8 = 0x08;
+
+/// A subscription.
+#[derive(Debug)]
+struct MqttSubscription {
+    /// The filter as the client wrote it.
+    filter: Box<[u8]>,
+    /// The server leaves the publisher's RETAIN flag as it is.
+    keeps_mark: bool,
+}
+
 /// The subscriptions of one client.
 #[derive(Debug, Default)]
 pub(super) struct MqttSubscriptions {
+    /// The client is a bridge, for which the server leaves the RETAIN flag as it is.
+    is_bridge: bool,
     /// True if nothing was missed since the client connected.
     is_gapless: bool,
     /// True if `all` holds every subscription: the session began here, and nothing was missed since.
     is_complete: bool,
-    /// The filters as the client wrote them.
-    all: Vec<Box<[u8]>>,
+    all: Vec<MqttSubscription>,
     /// Number of shared subscriptions among them.
     shared: Size,
     bytes: Size,
 }
 
 impl MqttSubscriptions {
-    /// The client connects: it has the subscriptions of its session, which may be older.
-    pub fn connect(&mut self) {
-        *self = MqttSubscriptions { is_gapless: true, ..MqttSubscriptions::default() };
+    /// The client connects, perhaps as a bridge: it has the subscriptions of its session, which may be older.
+    pub fn connect(&mut self, is_bridge: bool) {
+        *self = MqttSubscriptions { is_bridge, is_gapless: true, ..MqttSubscriptions::default() };
     }
 
     /// The server accepts the client, with a session that it has kept or not.
@@ -50,22 +64,24 @@ impl MqttSubscriptions {
 
     /// Bytes of memory that they use.
     pub fn held_bytes(&self) -> Size {
-        Size::of::<Box<[u8]>>(self.all.capacity()) + self.bytes
+        Size::of::<MqttSubscription>(self.all.capacity()) + self.bytes
     }
 
     /// Takes in a SUBSCRIBE or UNSUBSCRIBE.
     pub fn change(&mut self, header: &FixedHeader, version: MqttVersion, fields: MqttFields<'_>) {
         let subscribes = header.kind == PacketType::Subscribe;
-        let whole = topic_filters(header.kind, version, fields, |filter| {
-            if subscribes { self.add(filter) } else { self.remove(filter) }
+        let whole = topic_filters(header.kind, version, fields, |filter, options| {
+            let keeps_mark = options & RETAIN_AS_PUBLISHED != 0;
+            if subscribes { self.add(filter, keeps_mark) } else { self.remove(filter) }
         });
         if whole.is_err() {
             self.gap();
         }
     }
 
-    fn add(&mut self, filter: &[u8]) {
-        if self.all.iter().any(|known| **known == *filter) {
+    fn add(&mut self, filter: &[u8], keeps_mark: bool) {
+        if let Some(known) = self.all.iter_mut().find(|known| *known.filter == *filter) {
+            known.keeps_mark = keeps_mark;
             return;
         }
         let bytes = self.bytes + filter.len();
@@ -74,11 +90,11 @@ impl MqttSubscriptions {
         }
         self.bytes = bytes;
         self.shared += usize::from(shared(filter).is_some());
-        self.all.push(filter.into());
+        self.all.push(MqttSubscription { filter: filter.into(), keeps_mark });
     }
 
     fn remove(&mut self, filter: &[u8]) {
-        let Some(at) = self.all.iter().position(|known| **known == *filter) else { return };
+        let Some(at) = self.all.iter().position(|known| *known.filter == *filter) else { return };
         self.all.swap_remove(at);
         self.bytes -= filter.len();
         self.shared -= usize::from(shared(filter).is_some());
@@ -91,9 +107,9 @@ impl MqttSubscriptions {
         }
         let mut found = ReadIn::Unknown;
         for subscription in &self.all {
-            let (group, filter) = match shared(subscription) {
+            let (group, filter) = match shared(&subscription.filter) {
                 Some((group, filter)) => (ReadIn::Group(group), filter),
-                None => (ReadIn::NoGroup, &**subscription),
+                None => (ReadIn::NoGroup, &*subscription.filter),
             };
             if is_match(filter, topic) {
                 if found != ReadIn::Unknown && found != group {
@@ -107,8 +123,23 @@ impl MqttSubscriptions {
     }
 }
 
+impl MqttSubscriptions {
+    /// True if the client has asked for the publisher's RETAIN flag in a message of this topic.
+    pub fn keeps_mark(&self, topic: &[u8]) -> bool {
+        let asks = |subscription: &MqttSubscription| {
+            let filter = &*subscription.filter;
+            subscription.keeps_mark
+                && is_match(shared(filter).map_or(filter, |(_, filter)| filter), topic)
+        };
+        self.is_bridge || self.all.iter().any(asks)
+    }
+}
+
 /// The group and the filter of a shared subscription.
 fn shared(subscription: &[u8]) -> Option<(&[u8], &[u8])> {
+    if let Some(filter) = subscription.strip_prefix(b"$queue/") {
+        return (!filter.is_empty()).then_some((b"$queue", filter));
+    }
     let rest = subscription.strip_prefix(b"$share/")?;
     let end = rest.iter().position(|&byte| byte == b'/')?;
     let (group, filter) = rest.split_at_checked(end)?;
@@ -172,13 +203,13 @@ mod tests {
         assert_eq!(group(&client, "a"), ReadIn::Unknown, "it may have subscribed before");
         client.accept(false);
         assert_eq!(group(&client, "a"), ReadIn::Unknown, "or before it was accepted");
-        client.connect();
+        client.connect(false);
         client.accept(false);
         assert_eq!(group(&client, "a"), ReadIn::NoGroup);
         for filter in
             ["$share/g/jobs/+", "plain/#", "$share/h/both", "both", "$share//x", "$share/x"]
         {
-            client.add(filter.as_bytes());
+            client.add(filter.as_bytes(), false);
         }
         assert_eq!(group(&client, "jobs/1"), ReadIn::Group(b"g"));
         assert_eq!(group(&client, "plain/1"), ReadIn::NoGroup);
@@ -189,23 +220,50 @@ mod tests {
         client.gap();
         assert_eq!(group(&client, "jobs/1"), ReadIn::Group(b"g"));
         assert_eq!(group(&client, "plain/1"), ReadIn::Unknown);
-        client.connect();
+        client.connect(false);
         client.accept(true);
         assert_eq!(group(&client, "jobs/1"), ReadIn::Unknown, "the session is older");
     }
 
     #[test]
+    fn a_queue_of_emqx_is_a_group() {
+        let mut client = MqttSubscriptions::default();
+        client.connect(false);
+        client.accept(false);
+        client.add(b"$queue/jobs/#", false);
+        assert_eq!(group(&client, "jobs/1"), ReadIn::Group(b"$queue"));
+        assert_eq!(group(&client, "other"), ReadIn::Unknown);
+    }
+
+    #[test]
+    fn whose_mark_a_message_has_is_the_clients_choice() {
+        let mut client = MqttSubscriptions::default();
+        client.connect(false);
+        client.add(b"own/#", true);
+        client.add(b"$share/g/shared", true);
+        client.add(b"plain", false);
+        let keeps = |client: &MqttSubscriptions| {
+            ["own/a", "shared", "plain"].map(|topic| client.keeps_mark(topic.as_bytes()))
+        };
+        assert_eq!(keeps(&client), [true, true, false]);
+        client.add(b"own/#", false);
+        assert_eq!(keeps(&client), [false, true, false], "it subscribes anew");
+        client.connect(true);
+        assert_eq!(keeps(&client), [true; 3], "a bridge");
+    }
+
+    #[test]
     fn their_number_and_bytes_are_bounded() {
         let mut client = MqttSubscriptions::default();
-        client.connect();
+        client.connect(false);
         client.accept(false);
         for n in 0..10_000 {
-            client.add(format!("$share/g/{n}").as_bytes());
+            client.add(format!("$share/g/{n}").as_bytes(), false);
         }
         assert_eq!((client.all.len(), client.is_complete), (MOST, false));
         let mut client = MqttSubscriptions::default();
         for n in 0..10_u8 {
-            client.add(&vec![b'a' + n; 20_000]);
+            client.add(&vec![b'a' + n; 20_000], false);
         }
         assert!(client.bytes <= BYTES && client.held_bytes() < 2 * BYTES);
     }

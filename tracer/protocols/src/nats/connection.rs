@@ -1,6 +1,7 @@
 //! The decoder of one NATS connection.
 
 use super::acks::Acks;
+use super::batches::{self, BatchPart};
 use super::client_name::client_name;
 use super::jetstream::{self, consumer_of_ack};
 use super::line::{ControlLine, MessageLine, NatsOperation};
@@ -23,8 +24,8 @@ pub(super) struct NatsConnection {
     server: Option<Side>,
     /// True if the conversation was upgraded to TLS.
     is_encrypted: bool,
-    /// Number of confirmed acks that wait for their empty answer.
-    confirmed_acks: SmallCount,
+    /// Number of messages between servers that wait for their empty answer.
+    empty_answers: SmallCount,
     /// The client's subscriptions.
     subscriptions: NatsSubscriptions,
     /// The client's open requests for messages.
@@ -32,6 +33,12 @@ pub(super) struct NatsConnection {
     acks: Acks,
     /// Reply subjects on which the client expects answers.
     replies: Replies,
+}
+
+/// True if the server answers a message with an empty one: a confirmed ack, and a part of a batch before the last one.
+fn wants_nothing(message: &MessageLine<'_>, parts: &MessageBody<'_>) -> bool {
+    let is_open = || BatchPart::of(message.reply, parts.header) == Some(BatchPart::Open);
+    message.reply.is_some() && (jetstream::is_confirmed_ack(message, parts.payload) || is_open())
 }
 
 /// The text of an error: it is in single quotes.
@@ -49,11 +56,16 @@ impl NatsConnection {
         parts: &MessageBody<'_>,
         can_be_answer: bool,
     ) -> Option<FrameClass> {
+        let is_between = self.servers.are_both();
+        self.empty_answers += u32::from(is_between && wants_nothing(message, parts));
         if let Some(class) = jetstream::class_of_subject(message.subject) {
-            let asks = matches!(kind, NatsOperation::Publish { .. })
-                && jetstream::is_confirmed_ack(message, parts.payload);
-            self.confirmed_acks += u32::from(asks);
             return Some(class);
+        }
+        if batches::is_fast(message.subject) {
+            return Some(FrameClass::Ack);
+        }
+        if BatchPart::of(message.reply, parts.header) == Some(BatchPart::Control) {
+            return Some(FrameClass::Other);
         }
         let header = match kind {
             NatsOperation::Deliver { header } => header,
@@ -67,8 +79,11 @@ impl NatsConnection {
             return None;
         }
         if parts.payload_len == 0 {
-            self.confirmed_acks = SmallCount(self.confirmed_acks.0.checked_sub(1)?);
-            return Some(FrameClass::Ack);
+            if is_between {
+                self.empty_answers = SmallCount(self.empty_answers.0.checked_sub(1)?);
+                return Some(FrameClass::Ack);
+            }
+            return self.replies.expects_nothing(message.subject).then_some(FrameClass::Ack);
         }
         jetstream::class_of_answer(parts.payload, parts.payload_len)
     }
@@ -137,9 +152,11 @@ impl NatsConnection {
         let message = if is_between { self.servers.read(line) } else { MessageLine::read(line) };
         let parts = message
             .and_then(|message| Some((message, MessageBody::read(line, &message, pdu.bytes)?)));
-        let Some((message, parts)) = parts else {
-            return out.frame(&frame_without_data(pdu.range, name, FrameClass::Opaque));
+        let Some((mut message, parts)) = parts else {
+            out.frame(&frame_without_data(pdu.range, name, FrameClass::Opaque));
+            return out.note(FrameNote::UnreadMessages(1));
         };
+        message.subject = jetstream::stored_subject(message.subject);
         if let Some(sid) = message.sid
             && self.subscriptions.delivered(sid)
             && let Some(server) = self.server
@@ -147,7 +164,10 @@ impl NatsConnection {
             out.note(FrameNote::Unsubscribes(server.other()));
         }
         let inbox = |subject| jetstream::inbox_number(subject).filter(|_| !is_between);
-        if let Some(number) = inbox(message.subject) {
+        // That nobody is there to answer is no answer.
+        if let Some(number) = inbox(message.subject)
+            && !jetstream::is_unanswered(parts.header)
+        {
             out.note(FrameNote::Reply { number, extent: pdu.range });
         }
         let is_expected = message.sid.is_some() && self.replies.expects(message.subject);
@@ -158,6 +178,7 @@ impl NatsConnection {
         let answered =
             if is_expected && !retained { self.replies.answered(message.subject) } else { None };
         if class == Some(FrameClass::Ack)
+            && parts.payload_len > 0
             && let Some(publish) = answered
         {
             out.note(FrameNote::GivesPlaces {
@@ -169,21 +190,23 @@ impl NatsConnection {
                 out.note(FrameNote::Refuses(why));
             }
         }
-        let asks = message
-            .reply
-            .filter(|reply| message.sid.is_none() && !is_between && !reply.starts_with(b"$"));
-        let publish = asks.map(|reply| self.replies.given(reply));
+        let is_own = message.sid.is_none() && !is_between;
+        // Of a fast batch the server answers few messages, and with its own subjects.
+        let asks = message.reply.filter(|reply| !batches::is_fast(reply));
+        let given = asks.filter(|reply| is_own && !reply.starts_with(b"$"));
+        let gets_nothing = wants_nothing(&message, &parts);
+        let publish = given.map(|reply| self.replies.given(reply, gets_nothing));
         if !is_between {
             self.permit((&message, pdu.range.end), &parts, class, out);
         }
         if let Some(class) = class {
             return out.frame(&frame_without_data(pdu.range, name, class));
         }
-        if let Some(number) = message.reply.and_then(inbox) {
+        if let Some(number) = asks.and_then(inbox) {
             // A server hands it on with the same reply subject.
             out.note(FrameNote::Request { number, extent: pdu.range, content: number.max(1) });
         }
-        if let Some(publish) = publish {
+        if let Some(publish) = publish.filter(|_| !gets_nothing) {
             out.note(FrameNote::AwaitsPlace(publish));
         }
         if message.sid.is_some() && !retained {
@@ -290,80 +313,8 @@ impl Connection for NatsConnection {
     }
 
     fn gap(&mut self, _: Side) {
-        self.confirmed_acks = SmallCount(0);
+        self.empty_answers = SmallCount(0);
         self.pulls.forget();
         self.acks.forget();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::FrameNote;
-    use crate::stream::Stream;
-
-    /// The class of each message with its verb, and whether it is retained.
-    #[derive(Default)]
-    struct Classes(Vec<(&'static str, FrameClass, bool)>);
-
-    impl FrameSink for Classes {
-        fn frame(&mut self, frame: &Frame<'_>) {
-            let retained = frame.data.as_ref().is_some_and(|data| data.retained);
-            self.0.push((frame.name, frame.class, retained));
-        }
-
-        fn note(&mut self, _note: FrameNote<'_>) {}
-    }
-
-    /// The frames of a conversation in which the client (A) and the server (B) say this in turn.
-    fn frames(said: &[(Side, &str)]) -> Vec<(&'static str, FrameClass, bool)> {
-        let mut connection = NatsConnection::default();
-        let mut streams = [Side::A, Side::B].map(|side| (Stream::new(side, false), Offset::START));
-        let mut classes = Classes::default();
-        for (side, text) in said {
-            let (stream, at) = &mut streams[*side as usize];
-            stream.feed(*at, text.as_bytes(), 0, &mut connection, &mut classes);
-            *at = at.plus(text.len() as u64);
-        }
-        classes.0
-    }
-
-    const INFO: (Side, &str) = (Side::B, "INFO {\"server_id\":\"N\"}\r\n");
-    const CONNECT: (Side, &str) = (Side::A, "CONNECT {\"verbose\":false}\r\n");
-
-    /// The classes of what comes to `me.box.a` after a client has published `first`.
-    fn answers(first: &str, come: &[&str]) -> Vec<(FrameClass, bool)> {
-        let mut said = vec![INFO, CONNECT, (Side::A, "SUB me.box.* 1\r\n"), (Side::A, first)];
-        said.extend(come.iter().map(|text| (Side::B, *text)));
-        frames(&said).into_iter().skip(4).map(|(_, class, retained)| (class, retained)).collect()
-    }
-
-    #[test]
-    fn the_ack_of_a_publish_is_an_answer_whatever_its_subject() {
-        let ack = "MSG me.box.a 1 23\r\n{\"stream\":\"ST\",\"seq\":1}\r\n";
-        let publish = "PUB orders me.box.a 2\r\nhi\r\n";
-        let (once, data) = ((FrameClass::Ack, false), (FrameClass::Data, false));
-        assert_eq!(answers(publish, &[ack, ack]), [once, data], "one answer is expected");
-        let twice = [publish, publish].concat();
-        assert_eq!(answers(&twice, &[ack, ack])[1..], [once, once]);
-        let other = "PUB orders me.box.b 2\r\nhi\r\n";
-        assert_eq!(answers(other, &[ack]), [data], "nobody has given this subject");
-        let reply = "MSG me.box.a 1 2\r\nhi\r\n";
-        assert_eq!(answers(publish, &[reply]), [data], "an application's reply");
-    }
-
-    #[test]
-    fn other_answers_of_jetstream_are_known_by_the_reply_subject() {
-        let api = "MSG me.box.a 1 50\r\n{\"type\":\"io.nats.jetstream.api.v1.x_response\"    }\r\n";
-        let create = "PUB $JS.API.STREAM.CREATE.S me.box.a 2\r\n{}\r\n";
-        assert_eq!(answers(create, &[api]), [(FrameClass::Other, false)]);
-        let confirmed = "PUB $JS.ACK.S.C.1.2.3.4.5 me.box.a 4\r\n+ACK\r\n";
-        let empty = "MSG me.box.a 1 0\r\n\r\n";
-        assert_eq!(answers(confirmed, &[empty]), [(FrameClass::Ack, false)]);
-        let get = "PUB $JS.API.DIRECT.GET.S me.box.a 12\r\n{\"batch\": 2}\r\n";
-        let stored =
-            "HMSG me.box.a 1 46 48\r\nNATS/1.0\r\nNats-Stream: S\r\nNats-Sequence: 7\r\n\r\nhi\r\n";
-        let all = answers(get, &[stored, stored]);
-        assert!(all.iter().all(|found| *found == (FrameClass::Data, true)), "{all:?}");
     }
 }

@@ -6,7 +6,8 @@
 //! |---|---|
 //! | to `$JS.ACK.>` (consumers), `$JS.FC.>` (flow control) | ack |
 //! | to or from other `$JS.>` (API, events), `$SYS.>`, `$NRG.>` and `$JSC.>` (clusters) | other |
-//! | on `_INBOX.>`, an ack of a publish or the empty answer to a confirmed `$JS.ACK.>` | ack |
+//! | on `_INBOX.>`, an ack of a publish or the empty answer to a confirmed `$JS.ACK.>` or a part of a batch (module `batches`) | ack |
+//! | on a reply subject of a fast batch, how far the server has come | ack |
 //! | on `_INBOX.>` (between servers `_R_.>`), an answer of the API | other |
 //! | with a status in its header and no payload: heartbeat | keepalive |
 //! | with a status in its header and no payload: flow control | ack |
@@ -35,6 +36,21 @@ pub(super) fn class_of_subject(subject: &[u8]) -> Option<FrameClass> {
     } else {
         None
     }
+}
+
+/// The subject that a message has in its stream. What is published to a bucket of keys or objects in another domain is an application's
+/// message although its subject begins as that of the API (nats-server, `generateJSMappingTable`):
+///
+/// ```text
+/// $JS.domain.API.$KV.bucket.key        $KV.bucket.key in the stream
+/// ```
+pub(super) fn stored_subject(subject: &[u8]) -> &[u8] {
+    let bucket = || {
+        let mut parts = subject.strip_prefix(b"$JS.")?.splitn(3, |&byte| byte == b'.');
+        let rest = parts.nth(1).filter(|word| *word == b"API").and(parts.next())?;
+        [&b"$KV."[..], b"$OBJ."].iter().any(|kind| rest.starts_with(kind)).then_some(rest)
+    };
+    bucket().unwrap_or(subject)
 }
 
 /// True if a client requests an answer to its ack. The ack `+NXT` requests messages instead.
@@ -74,6 +90,11 @@ pub(super) fn class_of_status(header: &[u8]) -> Option<FrameClass> {
         (b"100", _) => FrameClass::KeepAlive,
         _ => FrameClass::Other,
     })
+}
+
+/// True if a header says that nobody listens to the subject of a request (client protocol, "no responders").
+pub(super) fn is_unanswered(header: &[u8]) -> bool {
+    header.starts_with(b"NATS/1.0 503")
 }
 
 /// The class of an answer on an inbox, if it is `JetStream`'s. `payload` is the captured part of it.
@@ -189,6 +210,20 @@ mod tests {
             (b"_INBOX.a", None),
         ] {
             assert_eq!(class_of_subject(subject), class, "{}", subject.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn what_is_published_to_a_bucket_of_another_domain_is_the_applications() {
+        for (subject, stored) in [
+            ("$JS.hub.API.$KV.b.k.l", "$KV.b.k.l"),
+            ("$JS.hub.API.$OBJ.b", "$OBJ.b"),
+            ("$JS.hub.API.STREAM.CREATE.S", "$JS.hub.API.STREAM.CREATE.S"),
+            ("$JS.API.DIRECT.GET.S.$KV.b.k", "$JS.API.DIRECT.GET.S.$KV.b.k"),
+            ("$JS.hub", "$JS.hub"),
+            ("$KV.b.k", "$KV.b.k"),
+        ] {
+            assert_eq!(stored_subject(subject.as_bytes()), stored.as_bytes());
         }
     }
 

@@ -62,7 +62,8 @@ pub(super) fn is_strict_control(line: &ControlLine<'_>) -> bool {
         NatsOperation::Control(FrameClass::Subscribe) => words(3),
         NatsOperation::Control(FrameClass::Other) => args.starts_with(b"'") && args.ends_with(b"'"),
         NatsOperation::Control(_) => args.is_empty(),
-        _ => words(4),
+        // On a route, `LS+` has the origin, the account, the subject, the queue group and its weight (nats-server, server/route.go).
+        _ => words(5),
     }
 }
 

@@ -11,6 +11,7 @@
 //! | `pulls` | what a client asks consumers for |
 //! | `place` | the places of messages in streams |
 //! | `replies` | the reply subjects that expect an answer |
+//! | `batches` | messages that are published together |
 //! | `acks` | what consumers have not acknowledged |
 //! | `servers` | the line of a message between servers |
 //! | `connection` | the decoder of one connection |
@@ -18,6 +19,7 @@
 //! After the upgrade to TLS, each TLS record is an opaque frame.
 
 mod acks;
+mod batches;
 mod client_name;
 mod connection;
 mod jetstream;
@@ -29,6 +31,8 @@ mod remedies;
 mod replies;
 mod servers;
 mod subscriptions;
+#[cfg(test)]
+mod tests;
 
 use crate::remedies::Remedies;
 use crate::{

@@ -29,11 +29,14 @@ struct Expected {
     answers: u32,
     /// The number of the first publish that gave it.
     publish: u64,
+    /// True if the server's answer is empty.
+    is_empty: bool,
 }
 
 impl Replies {
-    /// A client publishes a message with this reply subject. Returns a number for the publish, greater than those before.
-    pub fn given(&mut self, reply: &[u8]) -> u64 {
+    /// A client publishes a message with this reply subject, which the server answers with nothing if `is_empty`. Returns a number for
+    /// the publish, greater than those before.
+    pub fn given(&mut self, reply: &[u8], is_empty: bool) -> u64 {
         let publish = self.given;
         self.given = publish.wrapping_add(1);
         let number = subject_number(reply);
@@ -45,7 +48,7 @@ impl Replies {
             std::mem::swap(&mut self.recent, &mut self.older);
             self.recent.clear();
         }
-        let new = Expected { answers: 0, publish };
+        let new = Expected { answers: 0, publish, is_empty };
         self.recent.entry(number).or_insert(new).answers.grow(1);
         publish
     }
@@ -57,6 +60,13 @@ impl Replies {
         }
         let number = subject_number(subject);
         self.recent.contains_key(&number) || self.older.contains_key(&number)
+    }
+
+    /// True if the server's answer to this subject is empty.
+    pub fn expects_nothing(&self, subject: &[u8]) -> bool {
+        let number = subject_number(subject);
+        let mut all = [&self.recent, &self.older].into_iter();
+        all.any(|subjects| subjects.get(&number).is_some_and(|expected| expected.is_empty))
     }
 
     /// A client gets a message to this subject. Returns the number of the publish that it answers, if it is certain.
@@ -90,7 +100,7 @@ mod tests {
     fn each_publish_expects_one_answer() {
         let mut replies = Replies::default();
         for reply in [&b"me.box.a"[..], b"results", b"results"] {
-            replies.given(reply);
+            replies.given(reply, false);
         }
         assert!(!replies.expects(b"me.box.b"));
         assert_eq!(replies.answered(b"me.box.a"), Some(0));
@@ -106,7 +116,7 @@ mod tests {
         let subject = |n: usize| format!("me.box.{n}").into_bytes();
         let mut replies = Replies::default();
         for n in 0..50_000 {
-            replies.given(&subject(n));
+            replies.given(&subject(n), false);
         }
         assert!((50_000 - MAX_RECENT_SUBJECTS..50_000).all(|n| replies.expects(&subject(n))));
         assert!(!replies.expects(&subject(0)));

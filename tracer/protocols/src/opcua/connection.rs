@@ -137,6 +137,11 @@ impl OpcUaConnection {
                 _ => (MessageType::Message.name(), FrameClass::Opaque),
             };
             out.frame(&frame_without_data(pdu.range, name, class));
+            let values = half.progress.map_or(0, |progress| progress.values);
+            if end == ChunkType::Abort && values > 0 {
+                // Its receiver drops the values in the chunks before, too (OPC 10000-6 §6.7.3).
+                out.note(FrameNote::CutShort(values.into()));
+            }
             let messages = u64::from(class == FrameClass::Opaque && end == ChunkType::Final);
             if name == ENCRYPTED {
                 self.is_encrypted = true;

@@ -7,7 +7,7 @@ use super::message::{HEADER_BYTES, RtpsMessage, RtpsStep, RtpsSubmessage};
 use super::parameters::{self, DiscoveredEndpoint};
 use super::participants::Participants;
 use super::payload::ApplicationBytes;
-use super::submessage::{SubmessageContent, heartbeat, timestamp};
+use super::submessage::{SubmessageContent, given_up, report_unread, timestamp};
 use super::submessage_kind::SubmessageKind;
 use super::topics::WriterTopics;
 use super::vendor::{self, VendorId};
@@ -142,12 +142,11 @@ impl RtpsConnection {
             }
             SubmessageContent::Control(class) => {
                 frame.class = class;
-                // HEARTBEATs are sent to reliable readers only, which deliver samples in order.
+                // These are sent to reliable readers only, which deliver samples in order.
                 if class == FrameClass::Ack
-                    && submessage.kind == SubmessageKind::Heartbeat
-                    && let Some((writer, first)) = heartbeat(submessage)
+                    && let Some((writer, gone)) = given_up(submessage)
                 {
-                    out.note(FrameNote::InOrder { origin: writer.of(datagram.prefix), first });
+                    out.note(FrameNote::InOrder { origin: writer.of(datagram.prefix), gone });
                 }
             }
             SubmessageContent::Participant(sample) => {
@@ -173,6 +172,7 @@ impl RtpsConnection {
             }
         }
         out.frame(&frame);
+        report_unread(submessage, frame.class, out);
         if submessage.kind == SubmessageKind::SecBody {
             out.note(FrameNote::Encrypted(1));
         }
@@ -228,7 +228,8 @@ impl RtpsConnection {
         };
         let Some(application) = application else {
             frame.class = FrameClass::Opaque;
-            return out.frame(&frame);
+            out.frame(&frame);
+            return out.note(FrameNote::UnreadMessages(1));
         };
         let duplicate = writer.has_seen(sample.number);
         let is_late = duplicate || writer.is_past(sample.number);

@@ -4,6 +4,7 @@ use super::data::{DataFrag, DataSample, WrittenHeader};
 use super::entity::{EntityId, Guid, WriterPurpose};
 use super::message::RtpsSubmessage;
 use super::submessage_kind::SubmessageKind;
+use crate::{FrameNote, FrameSink};
 use wirelap_events::FrameClass;
 
 /// The content of a submessage.
@@ -46,7 +47,9 @@ impl<'a> SubmessageContent<'a> {
             }
             SubmessageKind::Data => SubmessageContent::data(submessage),
             SubmessageKind::DataFrag => SubmessageContent::data_frag(submessage),
-            SubmessageKind::SecBody
+            SubmessageKind::DataSession
+            | SubmessageKind::DataBatch
+            | SubmessageKind::SecBody
             | SubmessageKind::SecPrefix
             | SubmessageKind::SecPostfix
             | SubmessageKind::SrtpsPrefix
@@ -137,12 +140,54 @@ pub(super) fn writer_of(submessage: &RtpsSubmessage) -> Option<EntityId> {
     EntityId::read(&mut body)
 }
 
-/// The writer of a `HEARTBEAT`, and the number of the first sample that it still has (§9.4.5.7).
-pub(super) fn heartbeat(submessage: &RtpsSubmessage) -> Option<(EntityId, u64)> {
+/// Reports samples of the application in a submessage of this class that is not decoded. Two are RTI Connext DDS's own, known by
+/// Wireshark's dissector:
+///
+/// ```text
+/// DATA_SESSION  extra flags u16 · octets to inline QoS u16 · reader id · writer id · …
+/// DATA_BATCH    the same · batch number u64 · first sample's number u64 · offset to the last u32 · samples u32 · …
+/// ```
+pub(super) fn report_unread(
+    submessage: &RtpsSubmessage,
+    class: FrameClass,
+    out: &mut dyn FrameSink,
+) {
     let mut body = submessage.body;
+    match submessage.kind {
+        SubmessageKind::Data if class != FrameClass::Opaque => {}
+        SubmessageKind::Data | SubmessageKind::DataSession => {
+            out.note(FrameNote::UnreadMessages(1));
+        }
+        SubmessageKind::DataBatch => {
+            let samples = body.skip(32).and_then(|()| submessage.order.u32(&mut body));
+            out.note(FrameNote::UnreadMessages(samples.unwrap_or(1).into()));
+        }
+        _ => {}
+    }
+}
+
+/// The writer of a `HEARTBEAT` or `GAP`, and numbers of samples that it does not send: those before the first that it still has (§9.4.5.7), or
+/// from the first that is not for its reader up to the next one that may be (§9.4.5.5). Those behind that are left out.
+///
+/// ```text
+/// HEARTBEAT   reader id · writer id · first i64 · …
+/// GAP         reader id · writer id · start i64 · base i64 · bits u32 · bitmap     start … base, and the base's own bits, the highest first
+/// ```
+pub(super) fn given_up(submessage: &RtpsSubmessage) -> Option<(EntityId, [u64; 2])> {
+    let (mut body, order) = (submessage.body, submessage.order);
     let _reader = EntityId::read(&mut body)?;
     let writer = EntityId::read(&mut body)?;
-    Some((writer, submessage.order.sequence_number(&mut body)?))
+    let first = order.sequence_number(&mut body)?;
+    match submessage.kind {
+        SubmessageKind::Heartbeat => Some((writer, [0, first])),
+        SubmessageKind::Gap => {
+            let base = order.sequence_number(&mut body)?;
+            let bits = order.u32(&mut body).unwrap_or(0);
+            let word = if bits > 0 { order.u32(&mut body).unwrap_or(0) } else { 0 };
+            Some((writer, [first, base.saturating_add(word.leading_ones().min(bits).into())]))
+        }
+        _ => None,
+    }
 }
 
 /// The source timestamp of the samples after an `INFO_TS`, in nanoseconds since 1970 (§9.4.5.11, §9.3.2.2): seconds and a

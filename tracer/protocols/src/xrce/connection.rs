@@ -9,7 +9,7 @@ use super::payload::SamplePayload;
 use super::streams::{StreamKey, XrceFragment, XrceStreams};
 use super::survey;
 use crate::connection::frame_without_data;
-use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
+use crate::{Connection, FrameNote, FrameSink, Pdu, PduLen, Reader, Side};
 use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, Size};
 
 /// The bit of a FRAGMENT's flags that marks the last one.
@@ -176,7 +176,8 @@ impl XrceConnection {
     ) {
         let XrceSubmessage { id, flags, body, len, .. } = *submessage;
         let Some(payload) = SamplePayload::read(body, len, flags, id == WRITE_DATA) else {
-            return out.frame(&Frame { class: FrameClass::Opaque, ..frame });
+            out.frame(&Frame { class: FrameClass::Opaque, ..frame });
+            return out.note(FrameNote::UnreadMessages(1));
         };
         let hex = payload.object.hex();
         let topic = self.objects.name(message.header.session, payload.object).unwrap_or(&hex);

@@ -112,6 +112,7 @@ fn values_around_the_most_that_is_kept_are_found_wherever_chunks_end() {
 struct Told {
     values: u64,
     unread: u64,
+    cut_short: Vec<u64>,
 }
 
 impl FrameSink for Told {
@@ -120,8 +121,10 @@ impl FrameSink for Told {
     }
 
     fn note(&mut self, note: FrameNote<'_>) {
-        if let FrameNote::UnreadMessages(messages) = note {
-            self.unread += messages;
+        match note {
+            FrameNote::UnreadMessages(messages) => self.unread += messages,
+            FrameNote::CutShort(messages) => self.cut_short.push(messages),
+            _ => {}
         }
     }
 }
@@ -166,6 +169,21 @@ fn an_aborted_message_leaves_nothing_behind() {
     let expected = [("ns=1;i=1".to_owned(), 4, false), ("ns=1;i=1".to_owned(), 4, false)];
     assert_eq!(values(&player), expected);
     assert!(player.texts()[1].starts_with("WriteRequest other"));
+}
+
+#[test]
+fn values_of_an_aborted_message_are_told() {
+    let body = write(&[b"0123456789", b"9876543210"]);
+    let (start, _) = body.split_at(body.len() - 4);
+    let mut told = Told::default();
+    let mut connection = by_name("opcua").unwrap().connection(Transport::Tcp);
+    let mut at = Offset::START;
+    for bytes in [chunk('C', 5, start), chunk('A', 5, &[0; 8]), chunk('A', 6, &[0; 8])] {
+        let range = ByteRange::new(at, bytes.len() as u64);
+        connection.pdu(Side::A, Pdu { range, bytes: &bytes }, &mut told);
+        at = range.end;
+    }
+    assert_eq!((told.values, told.cut_short), (1, vec![1]));
 }
 
 #[test]

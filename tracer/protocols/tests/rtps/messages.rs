@@ -1,9 +1,9 @@
 //! One datagram at a time.
 
 use crate::watch::{Conversation, Seen, SeenData};
-use wirelap_events::{FrameClass, GlobalKey, Stamp};
+use wirelap_events::{ByteRange, Frame, FrameClass, GlobalKey, Offset, Stamp, Transport};
 use wirelap_protocols::rtps::PROTOCOL;
-use wirelap_protocols::{Protocol, Side};
+use wirelap_protocols::{FrameNote, FrameSink, Pdu, Protocol, Side};
 use wirelap_test_support::compose::rtps::{
     DATA, INLINE_QOS, KEY, LIVELINESS_WRITER, Message, NON_STANDARD, PUBLICATIONS_WRITER,
     SPDP_WRITER, USER_WRITER, guid, sequence, structure, user_guid,
@@ -81,6 +81,8 @@ fn every_submessage_has_its_name_and_class() {
         (0x0f, "INFO_REPLY"),
     ];
     let opaque = [
+        (0x14, "DATA_SESSION"),
+        (0x18, "DATA_BATCH"),
         (0x30, "SEC_BODY"),
         (0x31, "SEC_PREFIX"),
         (0x32, "SEC_POSTFIX"),
@@ -182,7 +184,7 @@ fn the_payload_starts_after_inline_qos_and_unknown_fields() {
         let mut body = message.written(16 + 8, USER_WRITER, 1);
         body.extend([0xee; 8]);
         body.extend(sequence(little, &STAMP.encode()));
-        let seen = data(&message.sub(0x15, DATA, &body));
+        let seen = data(&message.clone().sub(0x15, DATA, &body));
         assert_eq!(Stamp::decode(&seen.payload), Some(STAMP));
     }
 }
@@ -379,5 +381,53 @@ fn a_datagram_cut_anywhere_keeps_what_was_captured() {
             let heartbeat_known = cut >= bytes.len() - 32 + 4 + 8;
             assert_eq!(opaque, !heartbeat_known, "cut at {cut}: {last:?}");
         }
+    }
+}
+
+/// Counts the messages, and those that are told to be unread.
+#[derive(Default)]
+struct Counts {
+    messages: u64,
+    unread: u64,
+}
+
+impl FrameSink for Counts {
+    fn frame(&mut self, frame: &Frame<'_>) {
+        self.messages += u64::from(frame.data.is_some());
+    }
+
+    fn note(&mut self, note: FrameNote<'_>) {
+        if let FrameNote::UnreadMessages(messages) = note {
+            self.unread += messages;
+        }
+    }
+}
+
+/// `tshark` reads the same number of samples in these bytes.
+#[test]
+fn samples_that_are_not_decoded_are_counted_as_unread() {
+    for little in [false, true] {
+        let message = Message::new(little);
+        let ids = [&[0; 4][..], &[0; 4], &USER_WRITER.to_be_bytes()].concat();
+        let number = |number: u32| [message.u32(0), message.u32(number)].concat();
+        let counts = [message.u32(41), message.u32(42)].concat();
+        let batch = [&ids[..], &number(7), &number(100), &counts, &[0; 12]].concat();
+        let session = [&ids[..], &number(1), &[0; 8]].concat();
+        let count = |message: &Message, captured: usize| {
+            let mut counts = Counts::default();
+            let range = ByteRange::new(Offset::START, message.bytes.len() as u64);
+            let bytes = &message.bytes[..captured];
+            PROTOCOL.connection(Transport::Udp).pdu(Side::A, Pdu { range, bytes }, &mut counts);
+            (counts.messages, counts.unread)
+        };
+        let whole = message.clone().sub(0x18, 0, &batch).sub(0x14, DATA, &session);
+        assert_eq!(count(&whole, whole.bytes.len()), (0, 43));
+        assert_eq!(count(&whole, 30), (0, 1), "its number was not captured");
+        let data = message.clone().sub(
+            0x15,
+            DATA,
+            &[&ids[..], &number(1), &[0, 1, 0, 0], &[9; 40]].concat(),
+        );
+        assert_eq!(count(&data, 26), (0, 1), "its writer was not captured");
     }
 }

@@ -131,12 +131,19 @@ pub fn start_ok(name: &str) -> Vec<u8> {
 }
 
 /// A dead letter that a broker delivers on channel 1 with this key, and that was published first at `exchange` with `key`.
-pub fn deliver_dead_letter(
-    [exchange, key]: [&str; 2],
-    by: &str,
-    tag: u64,
-    payload: &[u8],
-) -> Vec<u8> {
+pub fn deliver_dead_letter(first: [&str; 2], by: &str, tag: u64, payload: &[u8]) -> Vec<u8> {
+    let arguments = [&[0, 60, 0, 60][..], &short("tag"), &tag.to_be_bytes(), &[0, 0], &short(by)];
+    with_properties(1, &arguments.concat(), &dead_letter(first), payload)
+}
+
+/// A copy of a dead letter, with its headers, that a client publishes on channel 1 to the queue `to`.
+pub fn publish_dead_letter(first: [&str; 2], to: &str, payload: &[u8]) -> Vec<u8> {
+    let arguments = [&[0, 60, 0, 40, 0, 0, 0][..], &short(to), &[0]];
+    with_properties(1, &arguments.concat(), &dead_letter(first), payload)
+}
+
+/// Properties of a dead letter.
+fn dead_letter([exchange, key]: [&str; 2]) -> Vec<u8> {
     let long = |kind: u8, bytes: &[u8]| {
         let len = u32::try_from(bytes.len()).unwrap().to_be_bytes();
         [&[kind][..], &len, bytes].concat()
@@ -154,9 +161,7 @@ pub fn deliver_dead_letter(
     ];
     let deaths = long(b'A', &long(b'F', &death.concat()));
     let headers = long(b'F', &[&short("x-death")[..], &deaths].concat());
-    let properties = [&[0x20, 0][..], &headers[1..]].concat();
-    let arguments = [&[0, 60, 0, 60][..], &short("tag"), &tag.to_be_bytes(), &[0, 0], &short(by)];
-    with_properties(1, &arguments.concat(), &properties, payload)
+    [&[0x20, 0][..], &headers[1..]].concat()
 }
 
 fn with_content(channel: u16, method: &[u8], payload: &[u8]) -> Vec<u8> {

@@ -282,7 +282,8 @@ impl Deliveries {
     /// The counter of a message that is not followed; `None` for one that is.
     ///
     /// A broker marks what it had stored as retained, and a publisher what it wants stored: that is a
-    /// message as any other. What a publisher repeats is followed too, as it cannot be told whether the
+    /// message as any other. Where the broker hands the publisher's mark on, what waits there is sent for the first time. What a publisher
+    /// repeats is followed too, as it cannot be told whether the
     /// broker had it, and passes it on; what a broker repeats on a new connection is not. Brokers differ in what they
     /// mark as repeated, so what its client was sent before decides where that is known; the mark alone says nothing of a message of
     /// which it is not known which one it is, nor where nobody has got what was sent before.
@@ -294,7 +295,8 @@ impl Deliveries {
     ) -> Option<fn(&mut Counts) -> &mut u64> {
         // Where a server may be in between, only it says so.
         let is_stored = is_from_broker(new) || new.message.topology == MessageRouting::Either;
-        if found.retained && is_stored {
+        let is_marked = || !found.has_publishers_mark || !self.messages.has_waiting(new);
+        if found.retained && is_stored && is_marked() {
             return Some(|counts| &mut counts.retained);
         }
         let is_over = |direction: Direction| {

@@ -80,6 +80,17 @@ impl Messages {
         (got != waits).then_some(got)
     }
 
+    /// True if a message with the content of a new leg has come to its sender, and was not sent in its direction.
+    pub fn has_waiting(&self, new: &NewLeg) -> bool {
+        let (_, all) = self.index.after(new.message.identity, None, |_| false);
+        let mut all = all.take(SEARCHED).filter_map(|index| self.open.get(index));
+        all.any(|message| {
+            message.at <= new.written
+                && self.came(message, &new.ends.sender).is_some()
+                && self.leg_on(message, new.way()).is_none()
+        })
+    }
+
     /// True if a message waits at the sender of a new leg, and was not sent to its client before: neither by its name nor by a
     /// connection of which no name is known.
     fn may_be_first(
