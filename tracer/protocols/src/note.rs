@@ -143,9 +143,14 @@ pub enum FrameNote<'a> {
         /// A number for the queue that it reads; 0 if there is none, or it is not known.
         queue: u32,
     },
-    /// The sender of the next frame, a server, says in it that the queue with this number, which the other end may subscribe to, holds
+    /// The sender of the next frame, a server, says in it that a queue, which the other end may subscribe to, holds
     /// no message.
-    QueueIsEmpty(u32),
+    QueueIsEmpty {
+        /// The queue's number.
+        queue: u32,
+        /// True if the queue has the same number on every connection of the server, so that it is known which queue that is.
+        is_server_wide: bool,
+    },
     /// The message in the next frame lay in another queue of its sender before it came into that of its reader.
     WasRerouted,
     /// The sender of the next frame, a server, gives a subscription that the other end has begun another number.

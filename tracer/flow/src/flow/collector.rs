@@ -300,8 +300,9 @@ impl FrameSink for Collector<'_> {
                 let change = SubscriptionChange::Renumbered { begun, number };
                 self.subscription(self.side.other(), change);
             }
-            FrameNote::QueueIsEmpty(queue) => {
-                self.subscription(self.side.other(), SubscriptionChange::QueueIsEmpty(queue));
+            FrameNote::QueueIsEmpty { queue, is_server_wide } => {
+                let change = SubscriptionChange::QueueIsEmpty { queue, is_server_wide };
+                self.subscription(self.side.other(), change);
             }
             FrameNote::WasRerouted => self.was_rerouted = true,
             FrameNote::TakenOver { requests_ago } => self.reader.taken_over = Some(requests_ago),

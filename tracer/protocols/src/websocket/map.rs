@@ -301,7 +301,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::Line(_)
             | FrameNote::Subscription(_)
             | FrameNote::Subscribes { .. }
-            | FrameNote::QueueIsEmpty(_)
+            | FrameNote::QueueIsEmpty { .. }
             | FrameNote::WasRerouted
             | FrameNote::Renumbers { .. }
             | FrameNote::AwaitsCommit

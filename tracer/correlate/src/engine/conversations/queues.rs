@@ -1,4 +1,5 @@
-//! Queues that held no message, as their server said on any connection: who consumes a queue need not have declared it.
+//! Queues that held no message, as their server said on any connection: who consumes a queue need not have declared it. A queue of which it is not
+//! known on a connection which one it is counts there alone.
 
 use super::Conversations;
 use crate::join::Receiver;
@@ -30,7 +31,7 @@ impl EmptyQueues {
 
 impl Conversations {
     /// Takes in a change of the subscriptions of who sends in a direction. Returns the queue that a subscription reads, and when that held no
-    /// message, if its server has said so.
+    /// message, if its server has said so of a queue that it is known to be.
     pub fn note_queue(
         &mut self,
         at: Nanos,
@@ -39,7 +40,7 @@ impl Conversations {
     ) -> Option<(u32, Nanos)> {
         let server = || Some(Receiver::at(&self.node(direction.back())?));
         match change {
-            SubscriptionChange::QueueIsEmpty(queue) => {
+            SubscriptionChange::QueueIsEmpty { queue, is_server_wide: true } => {
                 let server = server()?;
                 self.empty_queues.note(server, queue, at);
                 None
@@ -47,7 +48,9 @@ impl Conversations {
             SubscriptionChange::Begins { queue, .. } if queue != 0 => {
                 Some((queue, self.empty_queues.was_empty(server()?, queue)?))
             }
-            SubscriptionChange::Begins { .. } | SubscriptionChange::Renumbered { .. } => None,
+            SubscriptionChange::QueueIsEmpty { .. }
+            | SubscriptionChange::Begins { .. }
+            | SubscriptionChange::Renumbered { .. } => None,
         }
     }
 }
