@@ -13,7 +13,9 @@ use wirelap_events::human::clean;
 use wirelap_events::{Frame, FrameClass, Offset, RequestLimits, Saturate};
 use wirelap_figures::{Introduction, ReaderGroup};
 use wirelap_protocols::ros2::{DdsEndpoint, RosFact};
-use wirelap_protocols::{Fragments, FrameNote, FrameSink, KeptFor, Protocol, Side, Throttle};
+use wirelap_protocols::{
+    Fragments, FrameNote, FrameSink, KeptFor, Protocol, Side, Throttle, Withheld,
+};
 
 /// Kinds of frames that bear on messages and are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,6 +107,8 @@ pub struct Collector<'a> {
     has_expired: bool,
     /// True if that message lay in another queue before.
     was_rerouted: bool,
+    /// Why its server does not pass it on at once.
+    withheld: Option<Withheld>,
     /// The frame that comes next requests messages.
     asks: bool,
     /// The acknowledgement in the frame that comes next: the end of its message, the end of the message with which as many as ever
@@ -144,6 +148,7 @@ impl<'a> Collector<'a> {
             passed_on: false,
             has_expired: false,
             was_rerouted: false,
+            withheld: None,
             asks: false,
             acknowledges: None,
             reader: FoundReader::default(),
@@ -203,6 +208,7 @@ impl FrameSink for Collector<'_> {
         let passed_on = std::mem::take(&mut self.passed_on);
         let has_expired = std::mem::take(&mut self.has_expired);
         let was_rerouted = std::mem::take(&mut self.was_rerouted);
+        let withheld = self.withheld.take();
         let reader = std::mem::take(&mut self.reader);
         if let Some(fragments) = fragments {
             self.ledger.repeated(self.side, fragments.repeated_bytes);
@@ -239,7 +245,7 @@ impl FrameSink for Collector<'_> {
             let topic_id = self.found.topics.id_of_topic(data.topic, self.protocol.name());
             let assembly = fragments.map(|fragments| fragments.message);
             let own = found_message(self.side, data);
-            let own = Found { passed_on, has_expired, was_rerouted, shared, ..own };
+            let own = Found { passed_on, has_expired, was_rerouted, withheld, shared, ..own };
             let mut found = Found { reader, assembly, made_at, follows_after, kept_for, ..own };
             found.topic.id = topic_id;
             // A stamp tells more.
@@ -304,6 +310,7 @@ impl FrameSink for Collector<'_> {
                 let change = SubscriptionChange::QueueIsEmpty { queue, is_server_wide };
                 self.subscription(self.side.other(), change);
             }
+            FrameNote::Withheld(why) => self.withheld = Some(why),
             FrameNote::WasRerouted => self.was_rerouted = true,
             FrameNote::TakenOver { requests_ago } => self.reader.taken_over = Some(requests_ago),
             FrameNote::AwaitsCommit => self.control.committed = true,

@@ -302,6 +302,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::Subscription(_)
             | FrameNote::Subscribes { .. }
             | FrameNote::QueueIsEmpty { .. }
+            | FrameNote::Withheld(_)
             | FrameNote::WasRerouted
             | FrameNote::Renumbers { .. }
             | FrameNote::AwaitsCommit

@@ -79,6 +79,7 @@ pub fn new_leg(
             repeats: found.duplicate,
             is_logged: protocol.is_log(),
             is_queued: protocol.keeps_messages() && !protocol.is_log(),
+            withheld: found.withheld,
         },
         passed_on: found.passed_on,
         opening: conversation.life.opening,
