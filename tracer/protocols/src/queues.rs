@@ -30,6 +30,8 @@ impl PutBack {
 pub enum Withheld {
     /// The publisher has asked for a delay, before which no queue has the message. How long that is is not awaited.
     ForDelay,
+    /// The publisher has not committed the transaction of the message, which comes into queues only then.
+    UntilCommit,
 }
 
 /// Limits beyond which a queue of a server gives messages up, as far as it has any.

@@ -161,6 +161,26 @@ fn what_came_before_a_queue_of_perhaps_another_virtual_host_was_empty_is_deliver
     assert_eq!(uncovered, 0);
 }
 
+/// A transaction is committed after the queue was found empty: its messages come into the queue then. Others with the same content came before,
+/// on the publisher's own connection or on another one.
+#[test]
+fn what_is_committed_after_a_queue_was_empty_is_delivered() {
+    for others in [0, 3] {
+        let mut site = Site::new();
+        (0..others).for_each(|_| site.publish());
+        site.world.message(&mut site.publisher.up, &amqp::tx("select"));
+        (0..3).for_each(|_| site.publish());
+        site.declares(0);
+        site.binds();
+        site.consumes();
+        site.world.message(&mut site.publisher.up, &amqp::tx("commit"));
+        (0..3).for_each(|_| site.deliver());
+        let (latencies, uncovered) = site.latencies();
+        assert!(latencies.len() == 3 && latencies.iter().all(|is| *is >= 400), "{latencies:?}");
+        assert_eq!(uncovered, 0);
+    }
+}
+
 #[test]
 fn what_a_queue_holds_is_delivered_when_its_consumer_begins_again() {
     for says_how_many in [false, true] {

@@ -152,6 +152,8 @@ impl AmqpConnection {
         let Some(recipient) = self.contents[side as usize].ends(channel) else { return };
         if recipient.is_delayed {
             out.note(FrameNote::Withheld(Withheld::ForDelay));
+        } else if self.server != Some(side) && self.transactions.is_in_one(channel) {
+            out.note(FrameNote::Withheld(Withheld::UntilCommit));
         }
         if self.server == Some(side) {
             Permits::tell(channel, recipient.has_asked, out);
