@@ -39,6 +39,11 @@ impl<K: Eq + Hash, V, const MOST: usize> RecentMap<K, V, MOST> {
         self.newer.remove(key).or_else(|| self.older.remove(key))
     }
 
+    pub fn clear(&mut self) {
+        self.newer.clear();
+        self.older.clear();
+    }
+
     pub fn is_empty(&self) -> bool {
         self.newer.is_empty() && self.older.is_empty()
     }
@@ -62,5 +67,7 @@ mod tests {
         map.insert(old, 7);
         *map.get_mut(&old).unwrap() += 1;
         assert_eq!((map.remove(&old), map.get(&old), map.is_empty()), (Some(8), None, false));
+        map.clear();
+        assert!(map.is_empty());
     }
 }

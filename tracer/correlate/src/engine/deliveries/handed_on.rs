@@ -22,6 +22,9 @@ const MAX_OPEN: usize = 4096;
 /// The most ways of answered requests, whose legs are large.
 const MAX_WAYS: usize = 256;
 
+/// The most requests of which it is remembered that they are handed on for the same one.
+const MAX_COPIES: usize = 64;
+
 /// A request on its connection: the conversation, the end that asks, and the number.
 type RequestKey = (u64, Side, u64);
 
@@ -41,8 +44,12 @@ pub struct HandedOnRequests {
     to_brokers: ArrivedRequests<u64>,
     /// Requests that are followed and handed on, by what they are handed on as.
     origins: RecentMap<RequestKey, RequestKey, MAX_OPEN>,
+    /// The same the other way round.
+    copies: RecentMap<RequestKey, Vec<(Direction, u64)>, MAX_OPEN>,
     /// Ways of requests behind those who hand them on, once they were answered.
     ways: RecentMap<RequestKey, HandedOnWay, MAX_WAYS>,
+    /// Time at which one that is followed was handed on last.
+    last: Nanos,
 }
 
 /// Requests that came to processes, by what tells which of them another request is handed on for.
@@ -146,13 +153,24 @@ impl HandedOnRequests {
         is_open.then_some(OriginalRequest { key, is_sample })
     }
 
-    /// A request is followed that is handed on for this one.
-    pub fn hand_on(&mut self, asks: Direction, number: u64, origin: OriginalRequest) {
+    /// A request is followed that is handed on at `at` for this one.
+    pub fn hand_on(&mut self, asks: Direction, number: u64, origin: OriginalRequest, at: Nanos) {
+        self.last = self.last.max(at);
         self.origins.insert(key_of(asks, number), origin.key);
+        match self.copies.get_mut(&origin.key) {
+            Some(copies) if copies.len() < MAX_COPIES => copies.push((asks, number)),
+            Some(_) => {}
+            None => self.copies.insert(origin.key, vec![(asks, number)]),
+        }
     }
 
-    /// True if any request is followed that is handed on.
-    pub fn are_followed(&self) -> bool {
+    /// True if any request is followed that is handed on. Those that nobody will answer any more are forgotten.
+    pub fn are_followed(&mut self, now: Nanos) -> bool {
+        if now > self.last + LONGEST_WAIT_FOR_REPLY && !self.origins.is_empty() {
+            self.origins.clear();
+            self.copies.clear();
+            self.ways.clear();
+        }
         !self.origins.is_empty()
     }
 
@@ -166,9 +184,21 @@ impl HandedOnRequests {
         }
     }
 
-    /// Takes the way of a request behind who handed it on, if that is known.
-    pub fn take_way(&mut self, asks: Direction, number: u64) -> Option<HandedOnWay> {
-        self.ways.remove(&key_of(asks, number))
+    /// Takes the way of a request, which was answered, behind who handed it on, if that is known; and those that were handed on for it and have no
+    /// answer yet.
+    pub fn take_way(
+        &mut self,
+        asks: Direction,
+        number: u64,
+    ) -> (Option<HandedOnWay>, Vec<(Direction, u64)>) {
+        let origin = key_of(asks, number);
+        let mut copies = self.copies.remove(&origin).unwrap_or_default();
+        copies.retain(|&(asks, number)| {
+            let key = key_of(asks, number);
+            let is_open = self.origins.get(&key) == Some(&origin);
+            is_open && self.origins.remove(&key).is_some()
+        });
+        (self.ways.remove(&origin), copies)
     }
 }
 
@@ -244,12 +274,53 @@ mod tests {
         for (serial, began) in [(2, 30), (3, 20), (4, 40)] {
             let origin = origin(&all, serial, (MIDDLE, 9, true), 10).unwrap();
             assert!(origin.is_sample);
-            all.hand_on(direction(serial), 7, origin);
+            all.hand_on(direction(serial), 7, origin, Nanos(10));
             all.came_back(direction(serial), 7, way(began));
         }
-        assert!(!all.are_followed());
-        let taken = all.take_way(direction(1), 7).unwrap();
-        assert_eq!(taken[1].times.get(Stage::Send), Some(Nanos(20)));
-        assert!(all.take_way(direction(1), 7).is_none());
+        assert!(!all.are_followed(Nanos(50)));
+        let (taken, open) = all.take_way(direction(1), 7);
+        assert_eq!(taken.unwrap()[1].times.get(Stage::Send), Some(Nanos(20)));
+        assert!(open.is_empty() && all.take_way(direction(1), 7).0.is_none());
+    }
+
+    #[test]
+    fn what_has_no_answer_is_followed_until_its_original_has_one() {
+        let mut all = HandedOnRequests::default();
+        all.asked(9, asked(7), true);
+        all.asked(10, asked(8), true);
+        let of = |all: &HandedOnRequests, content| origin(all, 2, (MIDDLE, content, true), 10);
+        let originals = [9, 10].map(|content| of(&all, content).unwrap());
+        for serial in [2, 3, 4] {
+            all.hand_on(direction(serial), 7, originals[0], Nanos(10));
+        }
+        all.came_back(direction(3), 7, way(30));
+        // The number is used again.
+        all.hand_on(direction(4), 7, originals[1], Nanos(10));
+        let (taken, open) = all.take_way(direction(1), 7);
+        assert_eq!((taken.is_some(), open), (true, vec![(direction(2), 7)]));
+        assert!(all.are_followed(Nanos(50)), "the other one is");
+        assert_eq!(all.take_way(direction(1), 8).1, [(direction(4), 7)]);
+        assert!(!all.are_followed(Nanos(50)));
+    }
+
+    #[test]
+    fn what_nobody_ever_answers_is_forgotten_and_bounded() {
+        let mut all = HandedOnRequests::default();
+        all.asked(9, asked(7), true);
+        let origin = origin(&all, 2, (MIDDLE, 9, true), 10).unwrap();
+        for number in 0..20_000 {
+            all.hand_on(direction(2), number, origin, Nanos(10));
+        }
+        let long = LONGEST_WAIT_FOR_REPLY;
+        assert_eq!(
+            [0, 10, 11].map(|after| all.are_followed(long + Nanos(after))),
+            [true, true, false]
+        );
+        all.hand_on(direction(2), 1, origin, Nanos(10));
+        assert_eq!(all.take_way(direction(1), 7).1, [(direction(2), 1)]);
+        for number in 0..1_000 {
+            all.hand_on(direction(2), number, origin, Nanos(10));
+        }
+        assert_eq!(all.take_way(direction(1), 7).1.len(), MAX_COPIES);
     }
 }

@@ -68,7 +68,7 @@ impl Deliveries {
                 && is_here
                 && flow.round_trips.get_or_insert_default().handed_on(number, extent, at)
             {
-                self.handed_on.hand_on(direction, number, origin);
+                self.handed_on.hand_on(direction, number, origin, at);
             }
         } else if ends_unseen || is_here && asks_for_itself {
             let is_chosen = flow.round_trips.get_or_insert_default().asked(number, extent, at);
@@ -88,7 +88,7 @@ impl Deliveries {
         all: bool,
         c: &mut Context<'_>,
     ) {
-        if !self.handed_on.are_followed() {
+        if !self.handed_on.are_followed(c.coverage.now()) {
             return;
         }
         for &direction in active {
@@ -198,7 +198,7 @@ impl Deliveries {
             }
             return;
         }
-        let way = self.handed_on.take_way(direction.back(), reply.number);
+        let way = legs.as_ref().and_then(|_| self.take_way(direction.back(), reply.number, c));
         let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row)) else {
             return;
         };
@@ -209,6 +209,23 @@ impl Deliveries {
         if let Some(legs) = legs {
             add_followed(*legs, way, direction, c);
         }
+    }
+
+    /// Takes the way of a request, which was answered, behind who handed it on, if that is known. Nobody waits for what else was handed on for it.
+    fn take_way(
+        &mut self,
+        asks: Direction,
+        number: u64,
+        c: &mut Context<'_>,
+    ) -> Option<HandedOnWay> {
+        let (way, open) = self.handed_on.take_way(asks, number);
+        for (direction, number) in open {
+            let flow = c.conversations.flows_mut().flow_mut(direction);
+            if let Some(trips) = flow.and_then(|flow| flow.round_trips.as_mut()) {
+                trips.drop_handed_on(number);
+            }
+        }
+        way
     }
 }
 
