@@ -44,7 +44,7 @@ pub use connection::{
 pub use memories::Memories;
 pub use memory::Memory;
 pub use note::{Fragments, FrameNote, KeptFor, LogPlace, ReadIn, Throttle, UnseenParties};
-pub use queues::{Discard, DiscardedMessages, PutBack, QueueLimits};
+pub use queues::{Discard, DiscardedMessages, PutBack, QueueLimits, Withheld};
 pub use reader::Reader;
 pub use registry::{broker, by_name, registry};
 pub use remedies::{BrokerRemedies, Remedies};

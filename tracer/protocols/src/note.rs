@@ -1,7 +1,7 @@
 //! Notes of a decoder: what it knows beyond the frames.
 
 use crate::Side;
-use crate::queues::{Discard, PutBack};
+use crate::queues::{Discard, PutBack, Withheld};
 use crate::ros2::RosFact;
 use wirelap_events::{ByteRange, GlobalKey, Nanos, Offset, RequestLimits};
 
@@ -143,9 +143,16 @@ pub enum FrameNote<'a> {
         /// A number for the queue that it reads; 0 if there is none, or it is not known.
         queue: u32,
     },
-    /// The sender of the next frame, a server, says in it that the queue with this number, which the other end may subscribe to, holds
+    /// The sender of the next frame, a server, says in it that a queue, which the other end may subscribe to, holds
     /// no message.
-    QueueIsEmpty(u32),
+    QueueIsEmpty {
+        /// The queue's number.
+        queue: u32,
+        /// True if the queue has the same number on every connection of the server, so that it is known which queue that is.
+        is_server_wide: bool,
+    },
+    /// A server does not pass the message in the next frame on as soon as it has it, or did not.
+    Withheld(Withheld),
     /// The message in the next frame lay in another queue of its sender before it came into that of its reader.
     WasRerouted,
     /// The sender of the next frame, a server, gives a subscription that the other end has begun another number.

@@ -1,4 +1,4 @@
-//! Messages that nobody has taken from a queue: its server puts them back, or discards them.
+//! Messages that nobody has taken from a queue: its server puts them back, discards them, or keeps them by their publisher's wish.
 
 use wirelap_events::{Nanos, Saturate};
 
@@ -23,6 +23,15 @@ impl PutBack {
         PutBack::ClosedByServer,
         PutBack::ConnectionEnded,
     ];
+}
+
+/// Why a server that has a message does not pass it on yet, by its publisher's wish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Withheld {
+    /// The publisher has asked for a delay, before which no queue has the message. How long that is is not awaited.
+    ForDelay,
+    /// The publisher has not committed the transaction of the message, which comes into queues only then.
+    UntilCommit,
 }
 
 /// Limits beyond which a queue of a server gives messages up, as far as it has any.
@@ -59,8 +68,6 @@ pub enum Discard {
     After(Nanos),
     /// Messages in a queue beyond its limits.
     Beyond(QueueLimits),
-    /// Nothing yet: the message in the next frame is passed on after a time for which its publisher has asked.
-    Delayed,
 }
 
 impl Discard {
@@ -77,8 +84,6 @@ pub struct DiscardedMessages {
     pub rolled_back: u64,
     /// Messages that were given back to their publishers.
     pub returned: u64,
-    /// Messages that are passed on after a time for which their publishers have asked. When they are is not awaited.
-    pub delayed: u64,
     /// Messages that are given up once they have waited in a queue.
     pub expiring: u64,
     /// The longest time for which they wait.
@@ -93,7 +98,6 @@ impl DiscardedMessages {
         match what {
             Discard::RolledBack(messages) => self.rolled_back.grow(messages),
             Discard::Returned => self.returned.grow(1),
-            Discard::Delayed => self.delayed.grow(1),
             Discard::After(longest) => {
                 self.expiring.grow(1);
                 self.longest = self.longest.max(longest);
@@ -106,7 +110,6 @@ impl DiscardedMessages {
     pub fn add(&mut self, more: &DiscardedMessages) {
         self.rolled_back.grow(more.rolled_back);
         self.returned.grow(more.returned);
-        self.delayed.grow(more.delayed);
         self.expiring.grow(more.expiring);
         self.longest = self.longest.max(more.longest);
         self.limits.add(more.limits);

@@ -229,8 +229,8 @@ impl Losses {
     pub(super) fn surely(&self, unseen: u64) -> u64 {
         let all_came = self.told.is_some_and(|told| told.delivered >= told.due);
         // What is in shared memory on one side of a router has no bytes there that the other side's are joined by.
-        let DiscardedMessages { rolled_back, returned, delayed, .. } = self.discarded;
-        let discarded = [self.thrown_away, rolled_back, returned, delayed].iter().total();
+        let DiscardedMessages { rolled_back, returned, .. } = self.discarded;
+        let discarded = [self.thrown_away, rolled_back, returned].iter().total();
         let elsewhere = [self.hidden, self.unjoined, discarded, self.shared].iter().total();
         if all_came { 0 } else { unseen.saturating_sub(elsewhere) }
     }

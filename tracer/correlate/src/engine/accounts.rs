@@ -196,7 +196,8 @@ impl Accounts {
             let window = pauses.windows().at(gone.at);
             row.counts.delivered.grow(read);
             row.stats.delivered_late(window, gone.at, read, gone.payload_len);
-            row.evidence.losses.unjoined.grow(gone.left.unjoined);
+            let unjoined = gone.left.unjoined.saturating_sub(gone.left.delayed);
+            row.evidence.losses.unjoined.grow(unjoined);
             row.counts.of_unfollowed(was_cut || may_be_cut).grow(gone.left.unjoined);
             let unread =
                 if was_cut { &mut row.counts.unfinished } else { &mut row.counts.never_read };

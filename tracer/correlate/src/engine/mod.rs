@@ -16,6 +16,7 @@ mod coverage;
 mod deliveries;
 mod host;
 mod picture;
+mod recent;
 mod sink;
 mod sockets;
 mod totals;

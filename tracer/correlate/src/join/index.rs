@@ -150,7 +150,7 @@ impl Index {
         (old_one.into_iter().chain(old.map(message)), new_one.into_iter().chain(new.map(message)))
     }
 
-    /// The last message of an identity that `is_old`, which holds for a message if it does for a newer one.
+    /// A message of an identity that `is_old`: the last, if that holds for a message where it does for a newer one.
     pub fn last_of(&self, identity: Identity, is_old: impl Fn(usize) -> bool) -> Option<Listed> {
         match self.lines.get(&identity)? {
             Line::One(serial, place) => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use wirelap_events::{ByteRange, GroupId, Nanos, Release, Stamp, TopicId, Transport};
 use wirelap_figures::ReaderGroup;
 use wirelap_flow::{Content, Direction, FlowEnds, Identity, Way};
-use wirelap_protocols::{KeptFor, LogPlace, MessageRouting};
+use wirelap_protocols::{KeptFor, LogPlace, MessageRouting, Withheld};
 
 /// The part of the receiver of a leg in a conversation whose messages go through servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,12 +100,19 @@ pub struct MessageFacts {
     pub is_queued: bool,
     /// True if it had lain in a queue until its time there was over before it was published here.
     pub has_expired: bool,
+    /// Why its server does not pass it on at once, or did not.
+    pub withheld: Option<Withheld>,
 }
 
 impl MessageFacts {
     /// True if the message is of a workload's warm-up.
     pub fn is_warmup(&self) -> bool {
         self.stamp.is_some_and(|stamp| stamp.warmup)
+    }
+
+    /// True if its publisher wishes that nobody gets it for a time: while it has not arrived, nothing is missing.
+    pub fn is_delayed(&self) -> bool {
+        self.withheld == Some(Withheld::ForDelay)
     }
 }
 

@@ -168,6 +168,8 @@ impl Message {
 pub struct Leftover {
     /// Read by a subscriber, but not joined.
     pub unjoined: u64,
+    /// Those of them that were delayed by their publisher's wish: what was sent of them is no loss.
+    pub delayed: u64,
     /// Read by a subscriber, from a sender on another host.
     pub from_elsewhere: u64,
     /// Never seen to be read.

@@ -74,6 +74,26 @@ impl Site {
         self.says(&amqp::consume(1, "q", "tag", false), &amqp::consume_ok(1, "tag"));
     }
 
+    /// Both clients open the same virtual host.
+    fn opens(&mut self) {
+        for connection in [&mut self.publisher, &mut self.consumer] {
+            self.world.message(&mut connection.up, &amqp::frame(1, 0, b"\0\x0a\0\x28\x01/\0\0"));
+            self.world.message(&mut connection.down, &amqp::frame(1, 0, b"\0\x0a\0\x29\0"));
+        }
+    }
+
+    /// The publisher declares and binds an empty queue.
+    fn publisher_declares(&mut self) {
+        self.world.now += 200 * MS;
+        for (request, answer) in [
+            (amqp::declare(1, "q"), amqp::declare_ok(1, "q", 0)),
+            (amqp::bind(1, "q", "ex"), amqp::bind_ok(1)),
+        ] {
+            self.world.message(&mut self.publisher.up, &request);
+            self.world.message(&mut self.publisher.down, &answer);
+        }
+    }
+
     fn closes_channel(&mut self) {
         self.tag = 0;
         self.says(&amqp::close_channel(1), &amqp::frame(1, 1, &[0, 20, 0, 41]));
@@ -120,18 +140,45 @@ fn what_came_before_a_new_queue_was_bound_is_not_delivered_from_it() {
 #[test]
 fn what_came_before_a_queue_was_empty_is_not_delivered_to_who_has_not_declared_it() {
     let mut site = Site::new();
+    site.opens();
     (0..7).for_each(|_| site.publish());
-    site.world.now += 200 * MS;
-    for (request, answer) in [
-        (amqp::declare(1, "q"), amqp::declare_ok(1, "q", 0)),
-        (amqp::bind(1, "q", "ex"), amqp::bind_ok(1)),
-    ] {
-        site.world.message(&mut site.publisher.up, &request);
-        site.world.message(&mut site.publisher.down, &answer);
-    }
+    site.publisher_declares();
     site.consumes();
     site.pass(20);
     assert_eq!(site.latencies(), (vec![1; 20], 0));
+}
+
+/// The virtual hosts of the two connections are not known, and each may have a queue of this name.
+#[test]
+fn what_came_before_a_queue_of_perhaps_another_virtual_host_was_empty_is_delivered() {
+    let mut site = Site::new();
+    (0..3).for_each(|_| site.publish());
+    site.publisher_declares();
+    site.consumes();
+    (0..3).for_each(|_| site.deliver());
+    let (latencies, uncovered) = site.latencies();
+    assert!(latencies.len() == 3 && latencies.iter().all(|is| *is >= 200), "{latencies:?}");
+    assert_eq!(uncovered, 0);
+}
+
+/// A transaction is committed after the queue was found empty: its messages come into the queue then. Others with the same content came before,
+/// on the publisher's own connection or on another one.
+#[test]
+fn what_is_committed_after_a_queue_was_empty_is_delivered() {
+    for others in [0, 3] {
+        let mut site = Site::new();
+        (0..others).for_each(|_| site.publish());
+        site.world.message(&mut site.publisher.up, &amqp::tx("select"));
+        (0..3).for_each(|_| site.publish());
+        site.declares(0);
+        site.binds();
+        site.consumes();
+        site.world.message(&mut site.publisher.up, &amqp::tx("commit"));
+        (0..3).for_each(|_| site.deliver());
+        let (latencies, uncovered) = site.latencies();
+        assert!(latencies.len() == 3 && latencies.iter().all(|is| *is >= 400), "{latencies:?}");
+        assert_eq!(uncovered, 0);
+    }
 }
 
 #[test]

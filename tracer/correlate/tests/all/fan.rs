@@ -164,7 +164,7 @@ fn what_is_published_to_be_stored_comes_to_a_bridge_for_the_first_time() {
         world.message(&mut bridge.up, connect);
         world.message(&mut bridge.down, &publish_with(RETAIN, "old", b"stored before"));
         let mut expected = Vec::new();
-        for n in b'0'..b'9' {
+        for n in b'1'..=b'9' {
             let bytes = publish_with(RETAIN, "t", &[b'v', n]);
             let (sent, _) = world.message(&mut publisher.up, &bytes);
             let (_, read) = world.message(&mut bridge.down, &bytes);

@@ -12,6 +12,7 @@ mod containers;
 mod dds;
 mod dds_addresses;
 mod dds_unseen;
+mod delayed;
 mod emptied;
 mod encrypted;
 mod ends;

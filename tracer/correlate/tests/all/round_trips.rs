@@ -325,10 +325,16 @@ fn a_server_that_sleeps_for_a_time_of_its_own_is_told() {
 }
 
 /// A client of Zenoh asks a peer, which hands the query on to another one of its clients, and so does the answer. If `asks_itself`, the
-/// peer asks the same afterwards.
-fn through_peer(asks_itself: bool) -> LocalRequestFigures {
+/// peer asks the same afterwards. While the first query waits, a client of NATS on the same host makes so many requests that nobody answers.
+fn through_peer(asks_itself: bool, requests_of_nats: u32) -> LocalRequestFigures {
     let mut world = World::new();
     let peer = process(10, "peer");
+    let mut nats = (requests_of_nats > 0).then(|| {
+        let [client, server] = [process(40, "client"), process(50, "nats-server")];
+        let mut connection = world.connect(client, "10.0.0.1:41000", server, "10.0.0.1:4222");
+        world.message(&mut connection.up, b"CONNECT {\"verbose\":false}\r\n");
+        connection
+    });
     let [mut asking, mut answering] = [20, 30].map(|pid| {
         let from = format!("10.0.0.1:{}", 40_000 + pid);
         world.connect(process(pid, "client"), &from, peer, "10.0.0.1:7447")
@@ -349,6 +355,10 @@ fn through_peer(asks_itself: bool) -> LocalRequestFigures {
     for n in 0..MESSAGES {
         let (id, other) = (u8::try_from(n).unwrap(), u8::try_from(n + 50).unwrap());
         world.message(&mut asking.up, &said(n, &query(id)));
+        for number in (0..requests_of_nats).filter(|_| n == 0) {
+            let bytes = nats::message(&format!("PUB orders _INBOX.x.{number}"), b"text");
+            world.message(&mut nats.as_mut().unwrap().up, &bytes);
+        }
         world.message(&mut answering.down, &said(2 * n, &query(other)));
         world.now += 50 * STEP;
         world.message(&mut answering.up, &said(2 * n, &end(other)));
@@ -360,13 +370,21 @@ fn through_peer(asks_itself: bool) -> LocalRequestFigures {
             world.now += 100_000_000;
         }
     }
-    seen_here(&Played::of(&world))
+    let played = Played::of(&world);
+    let mut rows = played.snapshot.groups.iter().filter_map(|row| row.requests.as_deref());
+    rows.find(|requests| requests.round_trip.count > 0).cloned().unwrap()
 }
 
 #[test]
 fn what_a_peer_hands_on_is_one_request() {
-    let handed_on = through_peer(false);
+    let handed_on = through_peer(false, 0);
     assert_eq!((handed_on.round_trip.count, handed_on.unanswered), (20, 0));
-    let with_its_own = through_peer(true);
+    let with_its_own = through_peer(true, 0);
     assert_eq!((with_its_own.round_trip.count, with_its_own.unanswered), (40, 0));
+}
+
+#[test]
+fn what_a_peer_hands_on_is_one_request_beside_many_of_a_broker() {
+    let handed_on = through_peer(false, 5_000);
+    assert_eq!((handed_on.round_trip.count, handed_on.unanswered), (20, 0));
 }

@@ -13,7 +13,9 @@ use wirelap_events::human::clean;
 use wirelap_events::{Frame, FrameClass, Offset, RequestLimits, Saturate};
 use wirelap_figures::{Introduction, ReaderGroup};
 use wirelap_protocols::ros2::{DdsEndpoint, RosFact};
-use wirelap_protocols::{Fragments, FrameNote, FrameSink, KeptFor, Protocol, Side, Throttle};
+use wirelap_protocols::{
+    Fragments, FrameNote, FrameSink, KeptFor, Protocol, Side, Throttle, Withheld,
+};
 
 /// Kinds of frames that bear on messages and are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,6 +109,8 @@ pub struct Collector<'a> {
     was_rerouted: bool,
     /// True if that message is marked as retained by its publisher.
     has_publishers_mark: bool,
+    /// Why its server does not pass it on at once.
+    withheld: Option<Withheld>,
     /// The frame that comes next requests messages.
     asks: bool,
     /// The acknowledgement in the frame that comes next: the end of its message, the end of the message with which as many as ever
@@ -147,6 +151,7 @@ impl<'a> Collector<'a> {
             has_expired: false,
             was_rerouted: false,
             has_publishers_mark: false,
+            withheld: None,
             asks: false,
             acknowledges: None,
             reader: FoundReader::default(),
@@ -207,6 +212,7 @@ impl FrameSink for Collector<'_> {
         let has_expired = std::mem::take(&mut self.has_expired);
         let was_rerouted = std::mem::take(&mut self.was_rerouted);
         let has_publishers_mark = std::mem::take(&mut self.has_publishers_mark);
+        let withheld = self.withheld.take();
         let reader = std::mem::take(&mut self.reader);
         if let Some(fragments) = fragments {
             self.ledger.repeated(self.side, fragments.repeated_bytes);
@@ -243,7 +249,7 @@ impl FrameSink for Collector<'_> {
             let topic_id = self.found.topics.id_of_topic(data.topic, self.protocol.name());
             let assembly = fragments.map(|fragments| fragments.message);
             let own = found_message(self.side, data);
-            let own = Found { passed_on, has_expired, was_rerouted, shared, ..own };
+            let own = Found { passed_on, has_expired, was_rerouted, withheld, shared, ..own };
             let own = Found { has_publishers_mark, ..own };
             let mut found = Found { reader, assembly, made_at, follows_after, kept_for, ..own };
             found.topic.id = topic_id;
@@ -305,9 +311,11 @@ impl FrameSink for Collector<'_> {
                 let change = SubscriptionChange::Renumbered { begun, number };
                 self.subscription(self.side.other(), change);
             }
-            FrameNote::QueueIsEmpty(queue) => {
-                self.subscription(self.side.other(), SubscriptionChange::QueueIsEmpty(queue));
+            FrameNote::QueueIsEmpty { queue, is_server_wide } => {
+                let change = SubscriptionChange::QueueIsEmpty { queue, is_server_wide };
+                self.subscription(self.side.other(), change);
             }
+            FrameNote::Withheld(why) => self.withheld = Some(why),
             FrameNote::WasRerouted => self.was_rerouted = true,
             FrameNote::HasPublishersMark => self.has_publishers_mark = true,
             FrameNote::TakenOver { requests_ago } => self.reader.taken_over = Some(requests_ago),

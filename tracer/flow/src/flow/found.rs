@@ -6,7 +6,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{ByteRange, GlobalKey, Offset, Stamp, TopicId};
 use wirelap_figures::ReaderGroup;
-use wirelap_protocols::{Fragments, KeptFor, Side};
+use wirelap_protocols::{Fragments, KeptFor, Side, Withheld};
 
 /// A message that a decoder found in a flow.
 #[derive(Clone, Debug)]
@@ -36,6 +36,8 @@ pub struct Found {
     pub has_expired: bool,
     /// True if it lay in another queue of its sender before it came into that of its reader.
     pub was_rerouted: bool,
+    /// Why its server does not pass it on at once, or did not.
+    pub withheld: Option<Withheld>,
     /// True if its payload is in shared memory.
     pub shared: bool,
     /// The reader, as far as the frame tells.
@@ -76,6 +78,7 @@ impl Found {
             passed_on: false,
             has_expired: false,
             was_rerouted: false,
+            withheld: None,
             shared: false,
             reader: FoundReader::default(),
             framed: false,

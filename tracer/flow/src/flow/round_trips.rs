@@ -16,6 +16,9 @@ use wirelap_protocols::Side;
 /// The most open requests, and unread replies, of one direction.
 const OPEN: usize = 1024;
 
+/// The most open requests of one direction that are handed on for others. Each has its leg, which is large.
+const MAX_HANDED_ON: usize = 32;
+
 /// Time between two searches of the open requests for old ones.
 const SEARCH: Nanos = Nanos::from_millis(1_000);
 
@@ -103,6 +106,13 @@ struct OpenRequest {
     sent: Option<SentRequest>,
 }
 
+impl OpenRequest {
+    /// Number of legs that it holds on to.
+    fn legs(&self) -> usize {
+        usize::from(self.sent.as_ref().is_some_and(|sent| sent.leg.is_some()))
+    }
+}
+
 /// A reply that was not read yet.
 #[derive(Debug)]
 pub struct UnreadReply {
@@ -123,6 +133,8 @@ pub struct RoundTrips {
     /// Requests of which it is not known yet when they left, in the order of their bytes.
     leaving: VecDeque<(Offset, u64)>,
     replies: VecDeque<UnreadReply>,
+    /// Number of legs that requests and replies hold on to.
+    legs: usize,
     /// Messages before are of a workload's warm-up.
     warmed_up: Offset,
     searched: Nanos,
@@ -145,11 +157,37 @@ impl RoundTrips {
 
     /// A request was found that its sender hands on for one whose own is followed from end to end. Returns true if this one is, too.
     pub fn handed_on(&mut self, number: u64, extent: ByteRange, now: Nanos) -> bool {
+        self.thin_handed_on();
         let (is_sample, is_handed_on) = (true, true);
         self.open(
             number,
             OpenRequest { found_at: now, extent, is_sample, is_handed_on, sent: None },
         )
+    }
+
+    /// Forgets every other one of the requests that are handed on, if there are many. What is answered late is followed sometimes, too, and
+    /// what nobody answers takes little memory.
+    fn thin_handed_on(&mut self) {
+        let all = self.open.iter().filter(|(_, request)| request.is_handed_on);
+        if all.clone().count() < MAX_HANDED_ON {
+            return;
+        }
+        let mut all: Vec<(Offset, u64)> =
+            all.map(|(&number, request)| (request.extent.start, number)).collect();
+        all.sort_unstable();
+        for (_, number) in all.into_iter().skip(1).step_by(2) {
+            self.drop_handed_on(number);
+        }
+    }
+
+    /// Nobody waits for the reply to a request any more that was handed on with this number.
+    pub fn drop_handed_on(&mut self, number: u64) {
+        if self.open.get(&number).is_some_and(|request| request.is_handed_on)
+            && let Some(request) = self.open.remove(&number)
+        {
+            self.legs.shrink(request.legs());
+            self.leaving.retain(|&entry| entry != (request.extent.start, number));
+        }
     }
 
     fn open(&mut self, number: u64, request: OpenRequest) -> bool {
@@ -158,6 +196,7 @@ impl RoundTrips {
         }
         self.leaving.push_back((request.extent.start, number));
         let before = self.open.insert(number, request);
+        self.legs.shrink(before.as_ref().map_or(0, OpenRequest::legs));
         self.unanswered.grow(u64::from(before.is_some_and(|before| self.counts(&before))));
         true
     }
@@ -170,7 +209,10 @@ impl RoundTrips {
             if let Some(request) = request {
                 match look_up(request.extent, request.is_sample) {
                     RequestLookUp::NotYet => return,
-                    RequestLookUp::Sent(sent) => request.sent = Some(sent),
+                    RequestLookUp::Sent(sent) => {
+                        request.sent = Some(sent);
+                        self.legs.grow(request.legs());
+                    }
                     RequestLookUp::Unseen => drop(self.open.remove(&number)),
                 }
             }
@@ -181,6 +223,7 @@ impl RoundTrips {
     /// Takes the request of this number, whose reply was found in the other direction, if it was seen to leave and is no part of a warm-up.
     pub fn take_request(&mut self, number: u64) -> Option<SentRequest> {
         let mut request = self.open.remove(&number)?;
+        self.legs.shrink(request.legs());
         let is_handed_on = request.is_handed_on;
         let sent = request.sent.take().filter(|_| is_handed_on || self.counts(&request))?;
         Some(SentRequest { is_handed_on, ..sent })
@@ -189,6 +232,7 @@ impl RoundTrips {
     /// A reply was found in this direction.
     pub fn add_reply(&mut self, reply: UnreadReply) {
         if self.replies.len() < OPEN {
+            self.legs.grow(usize::from(reply.request.leg.is_some()));
             self.replies.push_back(reply);
         }
     }
@@ -200,7 +244,9 @@ impl RoundTrips {
 
     /// Takes the first reply, which is done with.
     pub fn take_reply(&mut self) -> Option<UnreadReply> {
-        self.replies.pop_front()
+        let reply = self.replies.pop_front()?;
+        self.legs.shrink(usize::from(reply.request.leg.is_some()));
+        Some(reply)
     }
 
     /// Messages before `end` are of a workload's warm-up.
@@ -225,7 +271,10 @@ impl RoundTrips {
         let is_old = |request: &OpenRequest| request.found_at < limit;
         let old = self.open.values().filter(|request| is_old(request) && self.counts(request));
         self.unanswered.grow(u64::try_from(old.count()).unwrap_or(u64::MAX));
-        self.open.retain(|_, request| !is_old(request));
+        self.open.retain(|_, request| {
+            self.legs.shrink(if is_old(request) { request.legs() } else { 0 });
+            !is_old(request)
+        });
     }
 
     /// Forgets everything that is under way: it is not known what happened in a pause.
@@ -233,6 +282,7 @@ impl RoundTrips {
         self.open.clear();
         self.leaving.clear();
         self.replies.clear();
+        self.legs = 0;
     }
 
     /// Requests to which no reply was seen, since this was last asked.
@@ -250,7 +300,8 @@ impl RoundTrips {
         let open = self.open.capacity().saturating_mul(size_of::<(u64, OpenRequest)>());
         let leaving = self.leaving.capacity().saturating_mul(size_of::<(Offset, u64)>());
         let replies = self.replies.capacity().saturating_mul(size_of::<UnreadReply>());
-        open.saturating_add(leaving).saturating_add(replies)
+        let legs = self.legs.saturating_mul(size_of::<Leg>());
+        open.saturating_add(leaving).saturating_add(replies).saturating_add(legs)
     }
 
     /// The first byte whose marks will still be asked for.
@@ -262,108 +313,4 @@ impl RoundTrips {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::cell::Cell;
-
-    fn bytes(start: u64) -> ByteRange {
-        ByteRange::new(Offset(start), 10)
-    }
-
-    fn departure(extent: ByteRange) -> Departure {
-        Departure { sent: Nanos(extent.start.0), left: Nanos(extent.end.0) }
-    }
-
-    /// The look-up of requests of which the bytes before `come` have left.
-    fn left(come: u64) -> impl Fn(ByteRange, bool) -> RequestLookUp {
-        move |extent, _| {
-            let departure = departure(extent);
-            let sent = SentRequest { departure, is_here: false, leg: None, is_handed_on: false };
-            if extent.end.0 > come { RequestLookUp::NotYet } else { RequestLookUp::Sent(sent) }
-        }
-    }
-
-    fn taken(trips: &mut RoundTrips, number: u64) -> Option<Departure> {
-        trips.take_request(number).map(|request| request.departure)
-    }
-
-    #[test]
-    fn a_reply_finds_when_its_request_left() {
-        let mut trips = RoundTrips::default();
-        trips.asked(7, bytes(100), Nanos(0));
-        trips.asked(8, bytes(110), Nanos(0));
-        assert_eq!(trips.wants_from(), Some(Offset(100)));
-        trips.look_up(left(115));
-        assert_eq!(trips.wants_from(), Some(Offset(110)), "its last bytes have not left");
-        assert_eq!(taken(&mut trips, 7), Some(departure(bytes(100))));
-        assert_eq!((taken(&mut trips, 7), taken(&mut trips, 9)), (None, None));
-        trips.look_up(left(120));
-        assert_eq!(taken(&mut trips, 8), Some(departure(bytes(110))));
-        assert_eq!((trips.is_waiting(), trips.wants_from()), (false, None));
-    }
-
-    #[test]
-    fn what_has_no_reply_is_counted_once() {
-        let mut trips = RoundTrips::default();
-        trips.asked(1, bytes(0), Nanos(0));
-        trips.asked(1, bytes(20), Nanos(0));
-        assert_eq!(trips.take_unanswered(), 1, "its number is used again");
-        trips.look_up(left(100));
-        assert_eq!(taken(&mut trips, 1), Some(departure(bytes(20))));
-        trips.asked(2, bytes(40), Nanos(0));
-        trips.asked(3, bytes(60), Nanos::from_millis(900));
-        trips.give_up(Nanos::from_millis(500));
-        assert_eq!((trips.take_unanswered(), trips.is_waiting()), (1, true));
-        trips.give_up(Nanos::from_millis(1_000));
-        assert_eq!((trips.take_unanswered(), trips.is_waiting()), (1, false));
-        let now = Nanos::from_millis(2_000);
-        assert_eq!((trips.is_due(now), trips.is_due(now)), (true, false));
-    }
-
-    #[test]
-    fn a_warm_up_and_what_was_not_seen_to_leave_are_left_out() {
-        let mut trips = RoundTrips::default();
-        trips.asked(1, bytes(0), Nanos(0));
-        trips.mark_warm_up(Offset(10));
-        trips.asked(2, bytes(10), Nanos(0));
-        trips.look_up(left(10));
-        trips.look_up(|_, _| RequestLookUp::Unseen);
-        assert_eq!((taken(&mut trips, 1), taken(&mut trips, 2)), (None, None));
-        assert_eq!(trips.take_unanswered(), 0);
-    }
-
-    #[test]
-    fn a_part_of_them_is_followed_from_end_to_end() {
-        let mut trips = RoundTrips::default();
-        let samples = Cell::new(0);
-        for ms in 1..=1_000 {
-            trips.asked(ms, bytes(ms * 10), Nanos::from_millis(ms));
-            trips.look_up(|_, is_sample| {
-                samples.set(samples.get() + u32::from(is_sample));
-                RequestLookUp::Unseen
-            });
-        }
-        assert_eq!(samples.get(), 100);
-    }
-
-    #[test]
-    fn what_is_handed_on_is_followed_and_not_counted() {
-        let mut trips = RoundTrips::default();
-        trips.asked(1, bytes(0), Nanos(0));
-        assert!(trips.handed_on(2, bytes(10), Nanos(1)) && trips.handed_on(3, bytes(20), Nanos(2)));
-        trips.mark_warm_up(Offset(100));
-        trips.look_up(left(30));
-        assert!(trips.take_request(2).is_some_and(|request| request.is_handed_on));
-        trips.give_up(Nanos(100));
-        assert_eq!((trips.take_unanswered(), trips.is_waiting()), (0, false));
-    }
-
-    #[test]
-    fn their_number_is_bounded() {
-        let mut trips = RoundTrips::default();
-        for number in 0..10_000 {
-            trips.asked(number, bytes(number * 10), Nanos(0));
-        }
-        assert_eq!((trips.open.len(), trips.leaving.len()), (OPEN, OPEN));
-    }
-}
+mod tests;

@@ -36,8 +36,13 @@ pub enum SubscriptionChange {
         /// The number that its messages have.
         number: u32,
     },
-    /// The server says that the queue with this number holds no message.
-    QueueIsEmpty(u32),
+    /// The server says that a queue holds no message.
+    QueueIsEmpty {
+        /// The queue's number.
+        queue: u32,
+        /// True if the queue has the same number on every connection of the server.
+        is_server_wide: bool,
+    },
 }
 
 /// The start of a subscription.
@@ -73,7 +78,7 @@ impl Subscriptions {
                     self.starts.push((number, start));
                 }
             }
-            SubscriptionChange::QueueIsEmpty(queue) => {
+            SubscriptionChange::QueueIsEmpty { queue, .. } => {
                 self.empty.get_or_insert_default().push((queue, at));
             }
         }
@@ -135,13 +140,14 @@ mod tests {
 
     #[test]
     fn a_subscription_knows_when_its_queue_was_empty_before_it_began() {
+        let is_empty = |queue| SubscriptionChange::QueueIsEmpty { queue, is_server_wide: true };
         let mut all = Subscriptions::default();
-        all.note(SubscriptionChange::QueueIsEmpty(3), Nanos(10));
-        all.note(SubscriptionChange::QueueIsEmpty(4), Nanos(20));
+        all.note(is_empty(3), Nanos(10));
+        all.note(is_empty(4), Nanos(20));
         for (number, queue) in [(5, 3), (6, 4), (7, 9), (8, 0)] {
             all.note(SubscriptionChange::Begins { number, queue }, Nanos(30));
         }
-        all.note(SubscriptionChange::QueueIsEmpty(3), Nanos(40));
+        all.note(is_empty(3), Nanos(40));
         renumber(&mut all, 6, 9, 50);
         let was_empty = |number| all.start(number).unwrap().was_empty.0;
         assert_eq!([5, 6, 7, 8, 9].map(was_empty), [10, 20, 0, 0, 20]);

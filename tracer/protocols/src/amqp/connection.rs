@@ -16,6 +16,7 @@ use super::unacknowledged::Unacknowledged;
 use crate::connection::frame_without_data;
 use crate::{
     Connection, Discard, FrameNote, FrameSink, LeftMessages, Pdu, PduLen, Reader, Side, Throttle,
+    Withheld,
 };
 use wirelap_events::{ByteRange, Frame, FrameClass, Size};
 
@@ -146,11 +147,16 @@ impl AmqpConnection {
         out.frame(&frame_without_data(range, method.name, method.class));
     }
 
-    /// Tells of the message that is complete on a channel what it may have waited for, and who gets it.
+    /// Tells of the message that is complete on a channel what it waits for, or may have waited for, and who gets it.
     fn tell_recipient(&self, side: Side, channel: u16, out: &mut dyn FrameSink) {
         let Some(recipient) = self.contents[side as usize].ends(channel) else { return };
         if recipient.has_expired {
             out.note(FrameNote::Expired);
+        }
+        if recipient.is_delayed {
+            out.note(FrameNote::Withheld(Withheld::ForDelay));
+        } else if self.server != Some(side) && self.transactions.is_in_one(channel) {
+            out.note(FrameNote::Withheld(Withheld::UntilCommit));
         }
         if self.server == Some(side) {
             Permits::tell(channel, recipient.has_asked, out);
@@ -188,14 +194,14 @@ impl AmqpConnection {
         }
         if self.server == Some(side) {
             if queue::was_delayed(reader) {
-                contents.was_delayed(header.channel);
+                contents.is_delayed(header.channel, true);
             }
         } else {
             if let Some(kept_for) = queue::expiration(reader) {
                 out.discards(Discard::After(kept_for));
             }
             if queue::delay(reader).is_some() {
-                out.discards(Discard::Delayed);
+                contents.is_delayed(header.channel, false);
             }
         }
         self.tell_recipient(side, header.channel, out);

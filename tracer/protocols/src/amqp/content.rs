@@ -27,6 +27,7 @@ struct OpenContent {
     was_asked: bool,
     has_expired: bool,
     was_elsewhere: bool,
+    is_delayed: bool,
     /// A number for the consumer that it is for.
     consumer: Option<u64>,
     /// Bytes of the whole body; `None` before the header.
@@ -48,6 +49,8 @@ pub(super) struct Recipient {
     pub has_expired: bool,
     /// The message lay in another queue before, or at its exchange.
     pub was_elsewhere: bool,
+    /// The message is kept by its exchange for a time before any queue has it, or was.
+    pub is_delayed: bool,
     /// A number for the consumer.
     pub consumer: Option<u64>,
 }
@@ -99,7 +102,7 @@ impl OpenContents {
         envelope.write_topic(&mut content.topic);
         (content.redelivered, content.returned) = (envelope.redelivered, envelope.returned);
         (content.was_asked, content.has_expired) = (envelope.was_asked, false);
-        content.was_elsewhere = false;
+        (content.was_elsewhere, content.is_delayed) = (false, false);
         content.consumer = envelope.consumer.map(consumer::number);
         self.open.insert(channel, content);
     }
@@ -129,10 +132,12 @@ impl OpenContents {
         }
     }
 
-    /// The message of a channel was kept by its exchange for a time.
-    pub fn was_delayed(&mut self, channel: u16) {
+    /// The message of a channel is kept by its exchange for a time, or was, if that `is_over`.
+    pub fn is_delayed(&mut self, channel: u16, is_over: bool) {
         if let Some(content) = self.open.get_mut(&channel) {
-            (content.has_expired, content.was_elsewhere) = (true, true);
+            content.is_delayed = true;
+            content.has_expired |= is_over;
+            content.was_elsewhere |= is_over;
         }
     }
 
@@ -159,6 +164,7 @@ impl OpenContents {
             has_asked: content.was_asked,
             has_expired: content.has_expired,
             was_elsewhere: content.was_elsewhere,
+            is_delayed: content.is_delayed,
             consumer: content.consumer,
         };
         (content.size == Some(content.seen) && !content.returned).then_some(recipient)

@@ -24,8 +24,11 @@ const MAX_KEPT: usize = 1024;
 
 const EXCLUSIVE: u8 = 4;
 
+/// The virtual host of a connection, in which names of queues are unique; `None` if the connection was not seen to open.
+type VirtualHost<'a> = Option<&'a [u8]>;
+
 /// A number for a queue by its name and its virtual host, never 0.
-fn number(host: &[u8], name: &[u8]) -> u32 {
+fn number(host: VirtualHost<'_>, name: &[u8]) -> u32 {
     let mut hasher = FxHasher::default();
     (host, name).hash(&mut hasher);
     let folded = hasher.finish() >> u32::BITS;
@@ -57,8 +60,8 @@ struct ChannelQueues {
 /// The queues of one connection.
 #[derive(Debug, Default)]
 pub(super) struct Queues {
-    /// The virtual host, in which names of queues are unique; empty if it is not known.
-    host: Box<[u8]>,
+    /// The [`VirtualHost`].
+    host: Option<Box<[u8]>>,
     channels: FxHashMap<u16, ChannelQueues>,
     /// Queues that did not exist before, and whether each is bound.
     new: FxHashMap<u32, bool>,
@@ -67,7 +70,7 @@ pub(super) struct Queues {
 impl Queues {
     /// Takes the arguments of `connection.open`, with which the client names its virtual host.
     pub fn open(&mut self, arguments: &[u8]) {
-        self.host = short_string(&mut Reader::new(arguments)).unwrap_or_default().into();
+        self.host = short_string(&mut Reader::new(arguments)).map(Box::from);
     }
 
     /// Takes a method of the class `queue`.
@@ -82,7 +85,9 @@ impl Queues {
             return;
         }
         let of = self.channels.entry(channel).or_default();
-        let host = &*self.host;
+        let host = self.host.as_deref();
+        let is_server_wide = host.is_some();
+        let is_empty = |queue| FrameNote::QueueIsEmpty { queue, is_server_wide };
         let mut reader = Reader::new(arguments);
         match method.name {
             "queue.declare" => {
@@ -116,19 +121,19 @@ impl Queues {
                     }
                     _ => {}
                 }
-                out.note(FrameNote::QueueIsEmpty(queue));
+                out.note(is_empty(queue));
             }
             "queue.bind-ok" => {
                 if let QueueRequest::Bind(queue) = std::mem::take(&mut of.request)
                     && let Some(is_bound @ false) = self.new.get_mut(&queue)
                 {
                     *is_bound = true;
-                    out.note(FrameNote::QueueIsEmpty(queue));
+                    out.note(is_empty(queue));
                 }
             }
             "queue.purge-ok" | "queue.delete-ok" => {
                 if let QueueRequest::Empty(queue) = std::mem::take(&mut of.request) {
-                    out.note(FrameNote::QueueIsEmpty(queue));
+                    out.note(is_empty(queue));
                 }
             }
             _ => {}
@@ -138,7 +143,7 @@ impl Queues {
     /// The number of the queue that a consumer begins to read on a channel.
     pub fn consumed(&self, channel: u16, name: &[u8]) -> u32 {
         let declared = self.channels.get(&channel).map_or(0, |of| of.declared);
-        if name.is_empty() { declared } else { number(&self.host, name) }
+        if name.is_empty() { declared } else { number(self.host.as_deref(), name) }
     }
 
     /// A channel is closed, or opened anew.
@@ -162,7 +167,7 @@ impl Queues {
 
 impl ChannelQueues {
     /// The queue that arguments begin with.
-    fn queue(&self, host: &[u8], arguments: &mut Reader<'_>) -> u32 {
+    fn queue(&self, host: VirtualHost<'_>, arguments: &mut Reader<'_>) -> u32 {
         match arguments.skip(2).and_then(|()| short_string(arguments)) {
             Some([]) => self.declared,
             Some(name) => number(host, name),
@@ -177,15 +182,17 @@ mod tests {
     use crate::FrameNote;
     use wirelap_events::Frame;
 
+    /// The queues that were said to be empty, and whether the last one was for all connections of the server.
     #[derive(Default)]
-    struct Emptied(Vec<u32>);
+    struct Emptied(Vec<u32>, bool);
 
     impl FrameSink for Emptied {
         fn frame(&mut self, _: &Frame<'_>) {}
 
         fn note(&mut self, note: FrameNote<'_>) {
-            if let FrameNote::QueueIsEmpty(queue) = note {
+            if let FrameNote::QueueIsEmpty { queue, is_server_wide } = note {
                 self.0.push(queue);
+                self.1 = is_server_wide;
             }
         }
     }
@@ -210,7 +217,7 @@ mod tests {
 
     #[test]
     fn queues_are_empty_as_the_server_says() {
-        let q = number(b"", b"q");
+        let q = number(None, b"q");
         let mut queues = Queues::default();
         let durable: &[u8] = b"\0\0\x01q\x02\0\0\0\0";
         let said = |messages, consumers| declared(messages, consumers);
@@ -237,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_new_queue_is_empty_until_it_is_bound() {
-        let q = number(b"", b"q");
+        let q = number(None, b"q");
         let bound = [(BIND, &b"\0\0\x01q\x02ex\x01k\0\0\0\0\0"[..]), (BIND + 1, b"")];
         let cases: [&[u8]; 3] =
             [b"\0\0\x01q\x04\0\0\0\0", b"\0\0\x01q\x0c\0\0\0\0", b"\0\0\0\0\0\0\0\0"];
@@ -260,7 +267,7 @@ mod tests {
     fn what_others_may_have_bound_is_not_empty_until_it_is_bound_here() {
         let mut queues = Queues::default();
         let declare = [(DECLARE, &b"\0\0\x01q\x08\0\0\0\0"[..]), (DECLARE + 1, &declared(0, 0))];
-        assert_eq!(emptied(&mut queues, &declare), [number(b"", b"q")], "as the server says");
+        assert_eq!(emptied(&mut queues, &declare), [number(None, b"q")], "as the server says");
         let bound = [(BIND, &b"\0\0\x01q\x02ex\x01k\0\0\0\0\0"[..]), (BIND + 1, b"")];
         assert_eq!(emptied(&mut queues, &bound), [0_u32; 0]);
     }
@@ -273,7 +280,22 @@ mod tests {
             queues.consumed(1, b"q")
         });
         assert!(numbers[0] != numbers[1] && numbers[1] != numbers[2]);
-        assert_eq!(numbers[2], number(b"", b"q"), "the name of the host was cut off");
+        assert_eq!(numbers[2], number(None, b"q"), "the name of the host was cut off");
+    }
+
+    /// A connection that is joined in its middle may be of any virtual host.
+    #[test]
+    fn a_queue_of_an_unknown_virtual_host_is_empty_for_its_own_connection_alone() {
+        for (open, is_known) in [(&b""[..], false), (b"\0\0\0", true), (b"\x01/\0\0", true)] {
+            let (mut queues, mut out) = (Queues::default(), Emptied::default());
+            queues.open(open);
+            let declare =
+                [(DECLARE, &b"\0\0\x01q\x02\0\0\0\0"[..]), (DECLARE + 1, &declared(0, 0))];
+            for (id, arguments) in declare {
+                queues.take(Method::of(50, id).unwrap(), 1, arguments, &mut out);
+            }
+            assert_eq!((out.0, out.1), (vec![queues.consumed(1, b"q")], is_known), "{open:?}");
+        }
     }
 
     #[test]

@@ -62,6 +62,11 @@ impl Transactions {
         }
     }
 
+    /// True if what is published on a channel is known to wait for a commit.
+    pub fn is_in_one(&self, channel: u16) -> bool {
+        self.channels.iter().any(|one| one.channel == channel && one.is_certain)
+    }
+
     /// Commits, by the next frame, the messages that were published on a channel.
     pub fn commit(&mut self, channel: u16, out: &mut dyn FrameSink) {
         let Some(one) = self.on(channel, true) else { return };
@@ -143,9 +148,11 @@ mod tests {
         let (mut all, mut told) = (Transactions::default(), Told::default());
         (1..=3).for_each(|n| all.publish(7, Offset(n)));
         all.publish(8, Offset(4));
+        assert_eq!([7, 8, 9].map(|channel| all.is_in_one(channel)), [false; 3]);
         assert_eq!(all.uncommitted(), 0, "nothing is known of them");
         all.commit(7, &mut told);
         (5..=6).for_each(|n| all.publish(7, Offset(n)));
+        assert_eq!([7, 8, 9].map(|channel| all.is_in_one(channel)), [true, false, false]);
         assert_eq!(all.uncommitted(), 2);
         all.roll_back(7, &mut told);
         all.publish(7, Offset(7));

@@ -301,7 +301,8 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::Line(_)
             | FrameNote::Subscription(_)
             | FrameNote::Subscribes { .. }
-            | FrameNote::QueueIsEmpty(_)
+            | FrameNote::QueueIsEmpty { .. }
+            | FrameNote::Withheld(_)
             | FrameNote::WasRerouted
             | FrameNote::Renumbers { .. }
             | FrameNote::AwaitsCommit

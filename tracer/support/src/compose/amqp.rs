@@ -164,6 +164,31 @@ fn dead_letter([exchange, key]: [&str; 2]) -> Vec<u8> {
     [&[0x20, 0][..], &headers[1..]].concat()
 }
 
+/// A message that a client publishes on channel 1, for an exchange that keeps it for so many milliseconds.
+pub fn publish_delayed(exchange: &str, key: &str, delay: i32, payload: &[u8]) -> Vec<u8> {
+    let arguments = [&[0, 60, 0, 40, 0, 0][..], &short(exchange), &short(key), &[0]].concat();
+    with_properties(1, &arguments, &with_delay(delay), payload)
+}
+
+/// A message that a broker delivers on channel 1, which an exchange has kept for so many milliseconds.
+pub fn deliver_delayed(
+    [exchange, key]: [&str; 2],
+    tag: u64,
+    delay: i32,
+    payload: &[u8],
+) -> Vec<u8> {
+    let tag = tag.to_be_bytes();
+    let names = [short(exchange), short(key)].concat();
+    let arguments = [&[0, 60, 0, 60][..], &short("tag"), &tag, &[0], &names].concat();
+    with_properties(1, &arguments, &with_delay(-delay), payload)
+}
+
+fn with_delay(milliseconds: i32) -> Vec<u8> {
+    let field = [&short("x-delay")[..], b"I", &milliseconds.to_be_bytes()].concat();
+    let len = u32::try_from(field.len()).unwrap().to_be_bytes();
+    [&[0x20, 0][..], &len, &field].concat()
+}
+
 fn with_content(channel: u16, method: &[u8], payload: &[u8]) -> Vec<u8> {
     with_properties(channel, method, &[0, 0], payload)
 }

@@ -293,13 +293,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_passed_on_later_by_its_publishers_wish_is_no_loss() {
-        let delayed = |delayed| DiscardedMessages { delayed, ..DiscardedMessages::default() };
-        assert_eq!(queued(delayed(10)), None);
-        assert!(queued(delayed(9)).is_some(), "one more is missing");
-    }
-
-    #[test]
     fn what_a_log_had_no_more_is_a_problem_of_who_asked() {
         let mut evidence = Evidence::default();
         let not_kept = NotKeptMessages { messages: 250, by: Some(Pid(7)) };

@@ -1,8 +1,9 @@
-//! Queues that held no message, as their server said on any connection: who consumes a queue need not have declared it.
+//! Queues that held no message, as their server said on any connection: who consumes a queue need not have declared it. A queue of which it is not
+//! known on a connection which one it is counts there alone.
 
+use super::super::recent::RecentMap;
 use super::Conversations;
 use crate::join::Receiver;
-use rustc_hash::FxHashMap;
 use wirelap_events::Nanos;
 use wirelap_flow::{Direction, SubscriptionChange};
 
@@ -11,14 +12,11 @@ const MAX_QUEUES: usize = 4096;
 
 /// Times at which queues held no message, by server and the number of the queue.
 #[derive(Debug, Default)]
-pub struct EmptyQueues(FxHashMap<(Receiver, u32), Nanos>);
+pub struct EmptyQueues(RecentMap<(Receiver, u32), Nanos, MAX_QUEUES>);
 
 impl EmptyQueues {
     /// A server said at `at` that a queue holds no message.
     fn note(&mut self, server: Receiver, queue: u32, at: Nanos) {
-        if self.0.len() >= MAX_QUEUES {
-            self.0.clear();
-        }
         self.0.insert((server, queue), at);
     }
 
@@ -30,7 +28,7 @@ impl EmptyQueues {
 
 impl Conversations {
     /// Takes in a change of the subscriptions of who sends in a direction. Returns the queue that a subscription reads, and when that held no
-    /// message, if its server has said so.
+    /// message, if its server has said so of a queue that it is known to be.
     pub fn note_queue(
         &mut self,
         at: Nanos,
@@ -39,7 +37,7 @@ impl Conversations {
     ) -> Option<(u32, Nanos)> {
         let server = || Some(Receiver::at(&self.node(direction.back())?));
         match change {
-            SubscriptionChange::QueueIsEmpty(queue) => {
+            SubscriptionChange::QueueIsEmpty { queue, is_server_wide: true } => {
                 let server = server()?;
                 self.empty_queues.note(server, queue, at);
                 None
@@ -47,7 +45,9 @@ impl Conversations {
             SubscriptionChange::Begins { queue, .. } if queue != 0 => {
                 Some((queue, self.empty_queues.was_empty(server()?, queue)?))
             }
-            SubscriptionChange::Begins { .. } | SubscriptionChange::Renumbered { .. } => None,
+            SubscriptionChange::QueueIsEmpty { .. }
+            | SubscriptionChange::Begins { .. }
+            | SubscriptionChange::Renumbered { .. } => None,
         }
     }
 }
@@ -58,7 +58,7 @@ mod tests {
     use wirelap_events::Pid;
 
     #[test]
-    fn queues_of_two_servers_are_two_and_their_number_is_bounded() {
+    fn queues_of_two_servers_are_two_and_the_last_ones_are_remembered() {
         let [one, other] = [1, 2].map(|pid| Receiver::Process(Pid(pid)));
         let mut all = EmptyQueues::default();
         all.note(one, 7, Nanos(10));
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!((all.was_empty(one, 7), all.was_empty(other, 7)), (Some(Nanos(20)), None));
         for queue in 0..10_000 {
             all.note(one, queue, Nanos(30));
+            assert_eq!(all.was_empty(one, queue.saturating_sub(1_000)), Some(Nanos(30)));
         }
-        assert!(all.0.len() <= MAX_QUEUES);
     }
 }

@@ -4,19 +4,26 @@
 //! client ──query 7──▶ peer ──query 3──▶ client      the same content, from another connection, while query 7 is open
 //! client ◀──reply 7── peer ◀──reply 3── client      its way through the peer has four legs
 //! ```
+//!
+//! A peer asks for itself, too: all requests that come to one are remembered, so that it is known which are its own. A broker does not:
+//! of the many requests that come to one, those few are remembered that are followed from end to end.
 
+use super::super::recent::RecentMap;
 use crate::join::Receiver;
-use rustc_hash::FxHashMap;
+use std::hash::Hash;
 use wirelap_events::{Leg, Nanos};
 use wirelap_flow::Direction;
 use wirelap_limits::deliveries::LONGEST_WAIT_FOR_REPLY;
 use wirelap_protocols::Side;
 
-/// The most requests that are remembered.
+/// The most requests that are remembered, of those to peers and of those to brokers.
 const MAX_OPEN: usize = 4096;
 
 /// The most ways of answered requests, whose legs are large.
 const MAX_WAYS: usize = 256;
+
+/// The most requests of which it is remembered that they are handed on for the same one.
+const MAX_COPIES: usize = 64;
 
 /// A request on its connection: the conversation, the end that asks, and the number.
 type RequestKey = (u64, Side, u64);
@@ -31,22 +38,69 @@ pub type HandedOnWay = Box<[Leg; 2]>;
 /// Requests that came to processes which may hand them on.
 #[derive(Debug, Default)]
 pub struct HandedOnRequests {
-    /// The last request of each content that came to a process.
-    arrived: FxHashMap<(Receiver, u64), ArrivedRequest>,
-    open: FxHashMap<RequestKey, (Receiver, u64)>,
+    /// Requests to peers, by who got them and by content.
+    to_peers: ArrivedRequests<(Receiver, u64)>,
+    /// Followed requests to brokers, by content.
+    to_brokers: ArrivedRequests<u64>,
     /// Requests that are followed and handed on, by what they are handed on as.
-    origins: FxHashMap<RequestKey, RequestKey>,
+    origins: RecentMap<RequestKey, RequestKey, MAX_OPEN>,
+    /// The same the other way round.
+    copies: RecentMap<RequestKey, Vec<(Direction, u64)>, MAX_OPEN>,
     /// Ways of requests behind those who hand them on, once they were answered.
-    ways: FxHashMap<RequestKey, HandedOnWay>,
+    ways: RecentMap<RequestKey, HandedOnWay, MAX_WAYS>,
+    /// Time at which one that is followed was handed on last.
+    last: Nanos,
 }
 
+/// Requests that came to processes, by what tells which of them another request is handed on for.
+#[derive(Debug)]
+struct ArrivedRequests<K> {
+    /// The last request of each content.
+    arrived: RecentMap<K, ArrivedRequest, MAX_OPEN>,
+    open: RecentMap<RequestKey, K, MAX_OPEN>,
+}
+
+impl<K> Default for ArrivedRequests<K> {
+    fn default() -> ArrivedRequests<K> {
+        ArrivedRequests { arrived: RecentMap::default(), open: RecentMap::default() }
+    }
+}
+
+impl<K: Copy + Eq + Hash> ArrivedRequests<K> {
+    fn add(&mut self, of: K, request: ArrivedRequest) {
+        self.open.insert(request.key, of);
+        self.arrived.insert(of, request);
+    }
+
+    fn answered(&mut self, key: RequestKey, at: Nanos) {
+        let arrived = self.open.remove(&key).and_then(|of| self.arrived.get_mut(&of));
+        if let Some(arrived) = arrived.filter(|arrived| arrived.key == key) {
+            arrived.answered = Some(at);
+        }
+    }
+}
+
+/// A request that came to a process.
 #[derive(Clone, Copy, Debug)]
-struct ArrivedRequest {
+pub struct ArrivedRequest {
     key: RequestKey,
+    to: Receiver,
     at: Nanos,
     answered: Option<Nanos>,
     /// True if it is followed from end to end.
     is_sample: bool,
+}
+
+impl ArrivedRequest {
+    /// A request that was found at `at`. It `is_sample` if it is followed from end to end.
+    pub fn new(
+        asks: Direction,
+        number: u64,
+        to: Receiver,
+        (at, is_sample): (Nanos, bool),
+    ) -> ArrivedRequest {
+        ArrivedRequest { key: key_of(asks, number), to, at, answered: None, is_sample }
+    }
 }
 
 /// A request for which another one is handed on.
@@ -58,29 +112,22 @@ pub struct OriginalRequest {
 }
 
 impl HandedOnRequests {
-    /// A request with this content, which is not 0, was found at `at`.
-    pub fn asked(
-        &mut self,
-        asks: Direction,
-        number: u64,
-        (to, content): (Receiver, u64),
-        (at, is_sample): (Nanos, bool),
-    ) {
-        if self.open.len() >= MAX_OPEN || self.arrived.len() >= MAX_OPEN {
-            self.open.clear();
-            self.arrived.clear();
+    /// A request with this content, which is not 0, was found: to a peer, or to a broker.
+    pub fn asked(&mut self, content: u64, request: ArrivedRequest, is_brokered: bool) {
+        if is_brokered {
+            self.to_brokers.add(content, request);
+        } else {
+            self.to_peers.add((request.to, content), request);
         }
-        let key = key_of(asks, number);
-        self.open.insert(key, (to, content));
-        self.arrived.insert((to, content), ArrivedRequest { key, at, answered: None, is_sample });
     }
 
     /// A reply to a request was found at `at`.
-    pub fn answered(&mut self, asks: Direction, number: u64, at: Nanos) {
+    pub fn answered(&mut self, asks: Direction, number: u64, at: Nanos, is_brokered: bool) {
         let key = key_of(asks, number);
-        let arrived = self.open.remove(&key).and_then(|of| self.arrived.get_mut(&of));
-        if let Some(arrived) = arrived.filter(|arrived| arrived.key == key) {
-            arrived.answered = Some(at);
+        if is_brokered {
+            self.to_brokers.answered(key, at);
+        } else {
+            self.to_peers.answered(key, at);
         }
     }
 
@@ -89,10 +136,16 @@ impl HandedOnRequests {
     pub fn origin(
         &self,
         asks: Direction,
-        of: (Receiver, u64),
+        (content, is_brokered): (u64, bool),
+        by: impl Fn() -> Option<Receiver>,
         (at, hold): (Nanos, Nanos),
     ) -> Option<OriginalRequest> {
-        let arrived = self.arrived.get(&of)?;
+        let arrived = if is_brokered {
+            self.to_brokers.arrived.get(&content).filter(|arrived| by() == Some(arrived.to))
+        } else {
+            self.to_peers.arrived.get(&(by()?, content))
+        };
+        let arrived = arrived?;
         let is_open = arrived.key.0 != asks.serial
             && at <= arrived.at + LONGEST_WAIT_FOR_REPLY
             && arrived.answered.is_none_or(|answered| at <= answered + hold);
@@ -100,25 +153,30 @@ impl HandedOnRequests {
         is_open.then_some(OriginalRequest { key, is_sample })
     }
 
-    /// A request is followed that is handed on for this one.
-    pub fn hand_on(&mut self, asks: Direction, number: u64, origin: OriginalRequest) {
-        if self.origins.len() >= MAX_OPEN {
-            self.origins.clear();
-        }
+    /// A request is followed that is handed on at `at` for this one.
+    pub fn hand_on(&mut self, asks: Direction, number: u64, origin: OriginalRequest, at: Nanos) {
+        self.last = self.last.max(at);
         self.origins.insert(key_of(asks, number), origin.key);
+        match self.copies.get_mut(&origin.key) {
+            Some(copies) if copies.len() < MAX_COPIES => copies.push((asks, number)),
+            Some(_) => {}
+            None => self.copies.insert(origin.key, vec![(asks, number)]),
+        }
     }
 
-    /// True if any request is followed that is handed on.
-    pub fn are_followed(&self) -> bool {
+    /// True if any request is followed that is handed on. Those that nobody will answer any more are forgotten.
+    pub fn are_followed(&mut self, now: Nanos) -> bool {
+        if now > self.last + LONGEST_WAIT_FOR_REPLY && !self.origins.is_empty() {
+            self.origins.clear();
+            self.copies.clear();
+            self.ways.clear();
+        }
         !self.origins.is_empty()
     }
 
     /// The reply to a request that was handed on came back to who did that. Of several, the first is passed on.
     pub fn came_back(&mut self, asks: Direction, number: u64, way: HandedOnWay) {
         let Some(origin) = self.origins.remove(&key_of(asks, number)) else { return };
-        if self.ways.len() >= MAX_WAYS {
-            self.ways.clear();
-        }
         let began = |way: &HandedOnWay| way[1].times.seen().next();
         let known = self.ways.get(&origin).and_then(began);
         if known.is_none_or(|known| began(&way).is_some_and(|new| new.1 < known.1)) {
@@ -126,9 +184,21 @@ impl HandedOnRequests {
         }
     }
 
-    /// Takes the way of a request behind who handed it on, if that is known.
-    pub fn take_way(&mut self, asks: Direction, number: u64) -> Option<HandedOnWay> {
-        self.ways.remove(&key_of(asks, number))
+    /// Takes the way of a request, which was answered, behind who handed it on, if that is known; and those that were handed on for it and have no
+    /// answer yet.
+    pub fn take_way(
+        &mut self,
+        asks: Direction,
+        number: u64,
+    ) -> (Option<HandedOnWay>, Vec<(Direction, u64)>) {
+        let origin = key_of(asks, number);
+        let mut copies = self.copies.remove(&origin).unwrap_or_default();
+        copies.retain(|&(asks, number)| {
+            let key = key_of(asks, number);
+            let is_open = self.origins.get(&key) == Some(&origin);
+            is_open && self.origins.remove(&key).is_some()
+        });
+        (self.ways.remove(&origin), copies)
     }
 }
 
@@ -145,20 +215,51 @@ mod tests {
         Direction { index: 0, serial, side: Side::A }
     }
 
+    /// A followed request to the process in the middle, on the first connection.
+    fn asked(number: u64) -> ArrivedRequest {
+        ArrivedRequest::new(direction(1), number, MIDDLE, (Nanos(0), true))
+    }
+
+    /// The original of what a process asks on a connection.
+    fn origin(
+        all: &HandedOnRequests,
+        serial: u64,
+        (by, content, is_brokered): (Receiver, u64, bool),
+        at: u64,
+    ) -> Option<OriginalRequest> {
+        let of = (content, is_brokered);
+        all.origin(direction(serial), of, || Some(by), (Nanos(at), Nanos(50)))
+    }
+
     #[test]
     fn what_is_asked_while_the_same_waits_is_handed_on() {
-        let (mut all, hold) = (HandedOnRequests::default(), Nanos(50));
-        all.asked(direction(1), 7, (MIDDLE, 9), (Nanos(0), true));
-        let is = |all: &HandedOnRequests, serial, of, at| {
-            all.origin(direction(serial), of, (Nanos(at), hold)).is_some()
-        };
-        assert!(is(&all, 2, (MIDDLE, 9), 10));
-        assert!(!is(&all, 1, (MIDDLE, 9), 10), "nobody asks who has asked");
-        assert!(!is(&all, 2, (MIDDLE, 8), 10) && !is(&all, 2, (END, 9), 10));
-        assert!(!is(&all, 2, (MIDDLE, 9), LONGEST_WAIT_FOR_REPLY.0 + 1));
-        all.answered(direction(2), 7, Nanos(15));
-        all.answered(direction(1), 7, Nanos(20));
-        assert!(is(&all, 2, (MIDDLE, 9), 70) && !is(&all, 2, (MIDDLE, 9), 71));
+        for is_brokered in [false, true] {
+            let mut all = HandedOnRequests::default();
+            all.asked(9, asked(7), is_brokered);
+            let is = |all: &HandedOnRequests, serial, (by, content), at| {
+                origin(all, serial, (by, content, is_brokered), at).is_some()
+            };
+            assert!(is(&all, 2, (MIDDLE, 9), 10));
+            assert!(!is(&all, 1, (MIDDLE, 9), 10), "nobody asks who has asked");
+            assert!(!is(&all, 2, (MIDDLE, 8), 10) && !is(&all, 2, (END, 9), 10));
+            assert!(!is(&all, 2, (MIDDLE, 9), LONGEST_WAIT_FOR_REPLY.0 + 1));
+            assert!(origin(&all, 2, (MIDDLE, 9, !is_brokered), 10).is_none());
+            all.answered(direction(2), 7, Nanos(15), is_brokered);
+            all.answered(direction(1), 7, Nanos(20), is_brokered);
+            assert!(is(&all, 2, (MIDDLE, 9), 70) && !is(&all, 2, (MIDDLE, 9), 71));
+        }
+    }
+
+    #[test]
+    fn many_requests_to_brokers_leave_those_to_peers_alone_and_the_last_ones_stay() {
+        let mut all = HandedOnRequests::default();
+        all.asked(9, asked(7), false);
+        for number in 0..20_000 {
+            all.asked(number + 1, asked(number), true);
+            let earlier = number.saturating_sub(2_000) + 1;
+            assert!(origin(&all, 2, (MIDDLE, earlier, true), 1).is_some(), "{number}");
+        }
+        assert!(origin(&all, 2, (MIDDLE, 9, false), 1).is_some());
     }
 
     /// The way of a request whose reply began at this time.
@@ -169,30 +270,57 @@ mod tests {
     #[test]
     fn of_several_who_answer_the_first_one_counts() {
         let mut all = HandedOnRequests::default();
-        all.asked(direction(1), 7, (MIDDLE, 9), (Nanos(0), true));
+        all.asked(9, asked(7), true);
         for (serial, began) in [(2, 30), (3, 20), (4, 40)] {
-            let origin = all.origin(direction(serial), (MIDDLE, 9), (Nanos(10), Nanos(0))).unwrap();
+            let origin = origin(&all, serial, (MIDDLE, 9, true), 10).unwrap();
             assert!(origin.is_sample);
-            all.hand_on(direction(serial), 7, origin);
+            all.hand_on(direction(serial), 7, origin, Nanos(10));
             all.came_back(direction(serial), 7, way(began));
         }
-        assert!(!all.are_followed());
-        let taken = all.take_way(direction(1), 7).unwrap();
-        assert_eq!(taken[1].times.get(Stage::Send), Some(Nanos(20)));
-        assert!(all.take_way(direction(1), 7).is_none());
+        assert!(!all.are_followed(Nanos(50)));
+        let (taken, open) = all.take_way(direction(1), 7);
+        assert_eq!(taken.unwrap()[1].times.get(Stage::Send), Some(Nanos(20)));
+        assert!(open.is_empty() && all.take_way(direction(1), 7).0.is_none());
     }
 
     #[test]
-    fn their_number_is_bounded() {
+    fn what_has_no_answer_is_followed_until_its_original_has_one() {
         let mut all = HandedOnRequests::default();
-        for number in 0..20_000 {
-            all.asked(direction(1), number, (MIDDLE, number + 1), (Nanos(0), true));
-            let origin = all.origin(direction(2), (MIDDLE, number + 1), (Nanos(0), Nanos(0)));
-            all.hand_on(direction(2), number, origin.unwrap());
-            all.hand_on(direction(3), number, origin.unwrap());
-            all.came_back(direction(2), number, way(0));
+        all.asked(9, asked(7), true);
+        all.asked(10, asked(8), true);
+        let of = |all: &HandedOnRequests, content| origin(all, 2, (MIDDLE, content, true), 10);
+        let originals = [9, 10].map(|content| of(&all, content).unwrap());
+        for serial in [2, 3, 4] {
+            all.hand_on(direction(serial), 7, originals[0], Nanos(10));
         }
-        assert!(all.open.len() <= MAX_OPEN && all.arrived.len() <= MAX_OPEN);
-        assert!(all.origins.len() <= MAX_OPEN && all.ways.len() <= MAX_WAYS);
+        all.came_back(direction(3), 7, way(30));
+        // The number is used again.
+        all.hand_on(direction(4), 7, originals[1], Nanos(10));
+        let (taken, open) = all.take_way(direction(1), 7);
+        assert_eq!((taken.is_some(), open), (true, vec![(direction(2), 7)]));
+        assert!(all.are_followed(Nanos(50)), "the other one is");
+        assert_eq!(all.take_way(direction(1), 8).1, [(direction(4), 7)]);
+        assert!(!all.are_followed(Nanos(50)));
+    }
+
+    #[test]
+    fn what_nobody_ever_answers_is_forgotten_and_bounded() {
+        let mut all = HandedOnRequests::default();
+        all.asked(9, asked(7), true);
+        let origin = origin(&all, 2, (MIDDLE, 9, true), 10).unwrap();
+        for number in 0..20_000 {
+            all.hand_on(direction(2), number, origin, Nanos(10));
+        }
+        let long = LONGEST_WAIT_FOR_REPLY;
+        assert_eq!(
+            [0, 10, 11].map(|after| all.are_followed(long + Nanos(after))),
+            [true, true, false]
+        );
+        all.hand_on(direction(2), 1, origin, Nanos(10));
+        assert_eq!(all.take_way(direction(1), 7).1, [(direction(2), 1)]);
+        for number in 0..1_000 {
+            all.hand_on(direction(2), number, origin, Nanos(10));
+        }
+        assert_eq!(all.take_way(direction(1), 7).1.len(), MAX_COPIES);
     }
 }

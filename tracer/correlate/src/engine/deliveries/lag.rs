@@ -33,7 +33,8 @@ impl Deliveries {
             return;
         }
         match (joined, new.reader.toward.is_server()) {
-            (Joined::New, true) => {
+            // What its publisher delays has no place among the others.
+            (Joined::New, true) if !new.message.is_delayed() => {
                 let topic = (c.accounts.rows.root(new.message.row), new.message.subject);
                 let number = c.accounts.lag.published(topic, new.at);
                 c.accounts.lag.note_kept_for((topic, number), new.kept_for);

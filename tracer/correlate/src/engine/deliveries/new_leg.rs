@@ -80,6 +80,7 @@ pub fn new_leg(
             is_logged: protocol.is_log(),
             is_queued: protocol.keeps_messages() && !protocol.is_log(),
             has_expired: found.has_expired,
+            withheld: found.withheld,
         },
         passed_on: found.passed_on,
         opening: conversation.life.opening,

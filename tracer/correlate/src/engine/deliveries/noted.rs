@@ -135,7 +135,8 @@ pub fn note_subscriptions(at: Nanos, direction: Direction, c: &mut Context<'_>) 
         if let Some(flow) = c.conversations.flows_mut().flow_mut(direction) {
             let subscriptions = flow.control_mut().subscriptions.get_or_insert_default();
             if let Some((queue, at)) = was_empty {
-                subscriptions.note(SubscriptionChange::QueueIsEmpty(queue), at);
+                let is_empty = SubscriptionChange::QueueIsEmpty { queue, is_server_wide: true };
+                subscriptions.note(is_empty, at);
             }
             subscriptions.note(one.change, at);
         }

@@ -54,7 +54,8 @@ impl Deliveries {
             let is_late = message.at + limit <= now && !message.facts.is_warmup();
             let Some(flow) = flows.flow(leg.direction).filter(|_| is_late) else { continue };
             let Some(place) = self.place_of(&one, flow, lies_unread, seen) else { continue };
-            if place == Whereabouts::Broker && !is_expected(flow, leg, flows) {
+            let is_due = || !message.facts.is_delayed() && is_expected(flow, leg, flows);
+            if place == Whereabouts::Broker && !is_due() {
                 continue;
             }
             let end = if place == Whereabouts::Network { leg.sender() } else { leg.receiver() };
@@ -85,7 +86,7 @@ impl Deliveries {
         let late = self.outstanding(now - LONGEST_USUAL_WAY, seen);
         for Outstanding { message, leg, goes_on } in late.chain(self.kept_for_nobody(seen)) {
             let is_here = leg.was_read() && goes_on && seen.rows.root(message.facts.row) == id;
-            if !is_here || message.facts.is_warmup() {
+            if !is_here || message.facts.is_warmup() || message.facts.is_delayed() {
                 continue;
             }
             let reader = row.readers.before(message.facts.subject, message.at);

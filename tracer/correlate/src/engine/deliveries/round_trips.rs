@@ -7,7 +7,7 @@
 //! ```
 
 use super::circumstances::fill_in_alone;
-use super::handed_on::HandedOnWay;
+use super::handed_on::{ArrivedRequest, HandedOnWay};
 use super::{Context, Deliveries};
 use crate::join::{Receiver, leg};
 use crate::rows::nothing;
@@ -27,13 +27,14 @@ impl Deliveries {
         }
         let mut exchanges = std::mem::take(&mut c.conversations.found_mut().exchanges);
         let packets_only = self.config.packets_only;
+        let is_brokered = c.conversations.flows().get(direction).is_some_and(is_brokered);
         for found in exchanges.drain(..).filter(|_| !packets_only) {
             let direction = Direction { side: found.side, ..direction };
             if found.is_reply {
-                self.handed_on.answered(direction.back(), found.number, at);
+                self.handed_on.answered(direction.back(), found.number, at, is_brokered);
                 note_reply(at, direction, &found, c);
             } else {
-                self.note_request(at, direction, &found, c);
+                self.note_request(at, direction, (&found, is_brokered), c);
             }
         }
         c.conversations.found_mut().exchanges = exchanges;
@@ -44,34 +45,39 @@ impl Deliveries {
         &mut self,
         at: Nanos,
         direction: Direction,
-        found: &FoundExchange,
+        (found, is_brokered): (&FoundExchange, bool),
         c: &mut Context<'_>,
     ) {
         let &FoundExchange { number, extent, content, .. } = found;
-        let end = |direction| Some(Receiver::at(&c.conversations.node(direction)?));
-        let may_go_on = content != 0;
-        let by = may_go_on.then(|| end(direction)).flatten();
-        let to = may_go_on.then(|| end(direction.back())).flatten();
-        let origin =
-            by.and_then(|by| self.handed_on.origin(direction, (by, content), (at, self.hold())));
-        let flows = c.conversations.flows_mut();
+        let flows = c.conversations.flows();
+        let Some(flow) = flows.flow(direction) else { return };
+        let (is_here, ends_unseen) = (is_here(flow), ends_unseen(flow));
         let asks_for_itself = asks_for_itself(direction, flows);
-        let Some(conversation) = flows.get_mut(direction) else { return };
-        let is_brokered = is_brokered(conversation);
-        let flow = conversation.flow_mut(direction.side);
+        let end =
+            |direction, c: &Context<'_>| Some(Receiver::at(&c.conversations.node(direction)?));
+        let may_be_handed_on = content != 0 && (!is_brokered || is_here && !asks_for_itself);
+        let origin = || {
+            let (of, at) = ((content, is_brokered), (at, self.hold()));
+            self.handed_on.origin(direction, of, || end(direction, c), at)
+        };
+        let origin = if may_be_handed_on { origin() } else { None };
         let mut is_sample = false;
-        if let Some(origin) = origin.filter(|_| is_here(flow) || !is_brokered) {
+        let Some(flow) = c.conversations.flows_mut().flow_mut(direction) else { return };
+        if let Some(origin) = origin {
             if origin.is_sample
-                && is_here(flow)
+                && is_here
                 && flow.round_trips.get_or_insert_default().handed_on(number, extent, at)
             {
-                self.handed_on.hand_on(direction, number, origin);
+                self.handed_on.hand_on(direction, number, origin, at);
             }
-        } else if ends_unseen(flow) || is_here(flow) && asks_for_itself {
-            is_sample = flow.round_trips.get_or_insert_default().asked(number, extent, at);
+        } else if ends_unseen || is_here && asks_for_itself {
+            let is_chosen = flow.round_trips.get_or_insert_default().asked(number, extent, at);
+            is_sample = is_chosen && is_here;
         }
-        if let Some(to) = to {
-            self.handed_on.asked(direction, number, (to, content), (at, is_sample));
+        let may_go_on = content != 0 && (!is_brokered || is_sample);
+        if let Some(to) = may_go_on.then(|| end(direction.back(), c)).flatten() {
+            let request = ArrivedRequest::new(direction, number, to, (at, is_sample));
+            self.handed_on.asked(content, request, is_brokered);
         }
     }
 
@@ -82,7 +88,7 @@ impl Deliveries {
         all: bool,
         c: &mut Context<'_>,
     ) {
-        if !self.handed_on.are_followed() {
+        if !self.handed_on.are_followed(c.coverage.now()) {
             return;
         }
         for &direction in active {
@@ -192,7 +198,7 @@ impl Deliveries {
             }
             return;
         }
-        let way = self.handed_on.take_way(direction.back(), reply.number);
+        let way = legs.as_ref().and_then(|_| self.take_way(direction.back(), reply.number, c));
         let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row)) else {
             return;
         };
@@ -203,6 +209,23 @@ impl Deliveries {
         if let Some(legs) = legs {
             add_followed(*legs, way, direction, c);
         }
+    }
+
+    /// Takes the way of a request, which was answered, behind who handed it on, if that is known. Nobody waits for what else was handed on for it.
+    fn take_way(
+        &mut self,
+        asks: Direction,
+        number: u64,
+        c: &mut Context<'_>,
+    ) -> Option<HandedOnWay> {
+        let (way, open) = self.handed_on.take_way(asks, number);
+        for (direction, number) in open {
+            let flow = c.conversations.flows_mut().flow_mut(direction);
+            if let Some(trips) = flow.and_then(|flow| flow.round_trips.as_mut()) {
+                trips.drop_handed_on(number);
+            }
+        }
+        way
     }
 }
 

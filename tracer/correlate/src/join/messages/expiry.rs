@@ -155,7 +155,7 @@ impl Messages {
     pub fn give_up(&mut self, index: usize) -> GivenUp {
         let mut left = Leftover::default();
         let message = &self.open[index];
-        let was_open = message.open > 0;
+        let (was_open, is_delayed) = (message.open > 0, message.facts.is_delayed());
         // Another server may have no use for what clients of the first one got.
         let got_by_nobody = || !self.legs_of(message).any(|leg| self.legs[leg].emitted);
         for leg in self.left_of(index) {
@@ -164,9 +164,12 @@ impl Messages {
             let ends = !self.goes_on(message, leg);
             let elsewhere = was_read && ends && Messages::comes_from_elsewhere(leg);
             left.from_elsewhere.grow(u64::from(elsewhere));
-            left.unjoined.grow(u64::from(was_read && ends && !elsewhere));
+            let is_unjoined = was_read && ends && !elsewhere;
+            left.unjoined.grow(u64::from(is_unjoined));
+            left.delayed.grow(u64::from(is_unjoined && is_delayed));
             // Of a message that was not seen to begin, it is not known who else got it.
-            let is_swallowed = was_read && !ends && !message.is_orphan && got_by_nobody();
+            let may_be_lost = !message.is_orphan && !is_delayed;
+            let is_swallowed = was_read && !ends && may_be_lost && got_by_nobody();
             left.swallowed.grow(u64::from(is_swallowed));
             left.unread.grow(u64::from(!was_read));
             left.lost.grow(u64::from(!was_read && leg.transport == Transport::Udp));

@@ -276,14 +276,22 @@ impl Messages {
         found.or_else(|| self.overtaken(new, carried?).and_then(relation).filter(is_child))
     }
 
-    /// The last message with the content of a new leg that had come to its sender when the queue that it is delivered from held nothing.
+    /// The last message with the content of a new leg that had come to its sender when the queue that it is delivered from held nothing. A message
+    /// that comes into queues later than to the server may be in it, and what came before that is not told apart from it.
     fn not_in_queue(&self, new: &NewLeg) -> Option<Listed> {
         let is_from_queue = new.queue_was_empty > Nanos(0) && !new.message.identity.exact;
         if !is_from_queue || !new.is_from_server() {
             return None;
         }
-        let came_before = |index: usize| self.came_at(index, new) < new.queue_was_empty;
-        self.index.last_of(new.message.identity, came_before)
+        let identity = new.message.identity;
+        let is_withheld = |index: usize| {
+            self.open.get(index).is_some_and(|message| message.facts.withheld.is_some())
+        };
+        let came_before =
+            |index: usize| !is_withheld(index) && self.came_at(index, new) < new.queue_was_empty;
+        let last = self.index.last_of(identity, came_before)?;
+        let may_hold = self.index.before(identity, last.0).take(SEARCHED).any(is_withheld);
+        (!may_hold).then_some(last)
     }
 
     /// Time at which a message came to the server that a new leg is from, and else to anybody: proxies may have kept it before.
