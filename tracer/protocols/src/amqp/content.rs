@@ -42,6 +42,7 @@ struct OpenContent {
 
 /// The receiver of a message, and what the message waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub(super) struct Recipient {
     /// The client has asked for this one message.
     pub has_asked: bool,
