@@ -73,10 +73,9 @@ fn answers_to_the_parts_of_a_batch_are_no_messages() {
     let all = [part, last].concat();
     let (ack, data) = ((FrameClass::Ack, false), (FrameClass::Data, false));
     assert_eq!(answers(&all, &[empty, stored, empty]), [data, ack, ack, data]);
-    let fast: String = [0, 1, 4, 3]
-        .iter()
+    let fast = [0, 1, 4, 3]
         .map(|operation| format!("PUB orders me.box.id.9.ok.1.{operation}.$FI 0\r\n\r\n"))
-        .collect();
+        .concat();
     let far = "MSG me.box.id.9.ok.1.1.$FI 1 31\r\n{\"type\":\"ack\",\"seq\":1,\"msgs\":9}\r\n";
     let other = (FrameClass::Other, false);
     assert_eq!(answers(&fast, &[far, far]), [data, other, other, ack, ack]);
