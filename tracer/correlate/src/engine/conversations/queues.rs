@@ -1,10 +1,8 @@
 //! Queues that held no message, as their server said on any connection: who consumes a queue need not have declared it.
 
-use super::Conversations;
 use crate::join::Receiver;
 use rustc_hash::FxHashMap;
 use wirelap_events::Nanos;
-use wirelap_flow::{Direction, SubscriptionChange};
 
 /// The most queues that are remembered.
 const MAX_QUEUES: usize = 4096;
@@ -15,7 +13,7 @@ pub struct EmptyQueues(FxHashMap<(Receiver, u32), Nanos>);
 
 impl EmptyQueues {
     /// A server said at `at` that a queue holds no message.
-    fn note(&mut self, server: Receiver, queue: u32, at: Nanos) {
+    pub fn note(&mut self, server: Receiver, queue: u32, at: Nanos) {
         if self.0.len() >= MAX_QUEUES {
             self.0.clear();
         }
@@ -23,32 +21,8 @@ impl EmptyQueues {
     }
 
     /// The last time at which a server said that a queue holds no message.
-    fn was_empty(&self, server: Receiver, queue: u32) -> Option<Nanos> {
+    pub fn was_empty(&self, server: Receiver, queue: u32) -> Option<Nanos> {
         self.0.get(&(server, queue)).copied()
-    }
-}
-
-impl Conversations {
-    /// Takes in a change of the subscriptions of who sends in a direction. Returns the queue that a subscription reads, and when that held no
-    /// message, if its server has said so.
-    pub fn note_queue(
-        &mut self,
-        at: Nanos,
-        direction: Direction,
-        change: SubscriptionChange,
-    ) -> Option<(u32, Nanos)> {
-        let server = || Some(Receiver::at(&self.node(direction.back())?));
-        match change {
-            SubscriptionChange::QueueIsEmpty(queue) => {
-                let server = server()?;
-                self.empty_queues.note(server, queue, at);
-                None
-            }
-            SubscriptionChange::Begins { queue, .. } if queue != 0 => {
-                Some((queue, self.empty_queues.was_empty(server()?, queue)?))
-            }
-            SubscriptionChange::Begins { .. } | SubscriptionChange::Renumbered { .. } => None,
-        }
     }
 }
 
