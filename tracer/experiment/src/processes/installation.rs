@@ -132,13 +132,13 @@ impl WorkloadInstallation {
         let status = self.steward.reap_workload(pid);
         let is_over = ended.is_ok_and(|count| count > 0);
         // One that is still there although it was killed keeps its pipes open.
-        let read =
+        let all =
             |from: JoinHandle<Vec<u8>>| status.and_then(|_| from.join().ok()).unwrap_or_default();
-        let said = String::from_utf8_lossy(&read(stderr)).into_owned();
+        let said = String::from_utf8_lossy(&all(stderr)).into_owned();
         let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
         let last = lines.next_back().unwrap_or_default();
         Ok(ProgramAnswer {
-            stdout: read(stdout),
+            stdout: all(stdout),
             said: last.strip_prefix("wirelap-workload: ").unwrap_or(last).to_owned(),
             status: status.filter(|_| is_over).and_then(|status| status.code()),
         })

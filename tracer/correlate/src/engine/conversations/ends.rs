@@ -1,13 +1,15 @@
-//! The processes at the ends of a conversation, and the row that it belongs to.
+//! The processes at the ends of a conversation, the queues of its server, and the row that it belongs to.
 
 use super::Conversations;
+use crate::join::Receiver;
 use crate::rows::{RowEnds, Rows, Server};
 use arrayvec::ArrayVec;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use wirelap_events::{GroupId, NetNs, Pid};
+use wirelap_events::{GroupId, Nanos, NetNs, Pid};
 use wirelap_flow::{
     Conversation, Direction, EndsState, FlowEnds, KnownEnds, Node, ServerEnd, State,
+    SubscriptionChange,
 };
 use wirelap_protocols::{Protocol, Side};
 
@@ -75,6 +77,30 @@ impl Conversations {
         let (addr, scope) = self.flows.place(conversation.end(direction.side), key.scope);
         let (pid, netns) = (self.sender_of(direction), self.netns_of(direction));
         Some(Node { pid, addr, scope, netns, party: conversation.party(direction.side) })
+    }
+
+    /// Takes in a change of the subscriptions of who sends in a direction. Returns the queue that a subscription reads, and when that held no
+    /// message, if its server has said so of a queue that it is known to be.
+    pub fn note_queue(
+        &mut self,
+        at: Nanos,
+        direction: Direction,
+        change: SubscriptionChange,
+    ) -> Option<(u32, Nanos)> {
+        let server = || Some(Receiver::at(&self.node(direction.back())?));
+        match change {
+            SubscriptionChange::QueueIsEmpty { queue, is_server_wide: true } => {
+                let server = server()?;
+                self.empty_queues.note(server, queue, at);
+                None
+            }
+            SubscriptionChange::Begins { queue, .. } if queue != 0 => {
+                Some((queue, self.empty_queues.was_empty(server()?, queue)?))
+            }
+            SubscriptionChange::QueueIsEmpty { .. }
+            | SubscriptionChange::Begins { .. }
+            | SubscriptionChange::Renumbered { .. } => None,
+        }
     }
 
     /// Notes who is at the ends of a conversation whose protocol is not known: what their servers speak elsewhere helps to

@@ -2,10 +2,8 @@
 //! known on a connection which one it is counts there alone.
 
 use super::super::recent::RecentMap;
-use super::Conversations;
 use crate::join::Receiver;
 use wirelap_events::Nanos;
-use wirelap_flow::{Direction, SubscriptionChange};
 
 /// The most queues that are remembered.
 const MAX_QUEUES: usize = 4096;
@@ -16,39 +14,13 @@ pub struct EmptyQueues(RecentMap<(Receiver, u32), Nanos, MAX_QUEUES>);
 
 impl EmptyQueues {
     /// A server said at `at` that a queue holds no message.
-    fn note(&mut self, server: Receiver, queue: u32, at: Nanos) {
+    pub fn note(&mut self, server: Receiver, queue: u32, at: Nanos) {
         self.0.insert((server, queue), at);
     }
 
     /// The last time at which a server said that a queue holds no message.
-    fn was_empty(&self, server: Receiver, queue: u32) -> Option<Nanos> {
+    pub fn was_empty(&self, server: Receiver, queue: u32) -> Option<Nanos> {
         self.0.get(&(server, queue)).copied()
-    }
-}
-
-impl Conversations {
-    /// Takes in a change of the subscriptions of who sends in a direction. Returns the queue that a subscription reads, and when that held no
-    /// message, if its server has said so of a queue that it is known to be.
-    pub fn note_queue(
-        &mut self,
-        at: Nanos,
-        direction: Direction,
-        change: SubscriptionChange,
-    ) -> Option<(u32, Nanos)> {
-        let server = || Some(Receiver::at(&self.node(direction.back())?));
-        match change {
-            SubscriptionChange::QueueIsEmpty { queue, is_server_wide: true } => {
-                let server = server()?;
-                self.empty_queues.note(server, queue, at);
-                None
-            }
-            SubscriptionChange::Begins { queue, .. } if queue != 0 => {
-                Some((queue, self.empty_queues.was_empty(server()?, queue)?))
-            }
-            SubscriptionChange::QueueIsEmpty { .. }
-            | SubscriptionChange::Begins { .. }
-            | SubscriptionChange::Renumbered { .. } => None,
-        }
     }
 }
 
