@@ -1,4 +1,4 @@
-//! Captures of MQTT over TLS, with keys: four messages through mosquitto, sent and received by paho-mqtt.
+//! Captures of MQTT over TLS, with keys: messages through mosquitto, sent and received by paho-mqtt.
 
 use std::path::PathBuf;
 use wirelap_process::{Failure, Outputs};
@@ -42,6 +42,18 @@ fn the_keys_in_a_capture_are_used() {
     let report = analyze("mqtt-tls13.pcapng", &[]).unwrap();
     assert_eq!(counts(&report), Some((4, 4, 4)), "{:?}", report.notes);
     assert!(says(&report, "TLS keys: 2 connections read with them."), "{:?}", report.notes);
+}
+
+/// Suites in CBC mode with SHA-1, SHA-256 and SHA-384, the code before or after the encryption, CCM with both tags, and CCM of
+/// TLS 1.3: two messages on each of nine pairs of connections to two ports.
+#[test]
+fn every_suite_is_read() {
+    let report = analyze("mqtt-tls-suites.pcap", &["mqtt-tls-suites.keys"]).unwrap();
+    let counts = report.results.iter().map(|row| [row.messages.sent, row.messages.matched]);
+    let sum = counts.fold([0, 0], |[sent, matched], one| [sent + one[0], matched + one[1]]);
+    assert_eq!(sum, [18, 18], "{:?}", report.notes);
+    assert!(says(&report, "TLS keys: 18 connections read with them."), "{:?}", report.notes);
+    assert!(!says(&report, "encrypted"), "{:?}", report.notes);
 }
 
 #[test]

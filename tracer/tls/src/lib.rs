@@ -15,7 +15,9 @@
 //! | `deframer` | bytes with gaps → records |
 //! | `hello` | what hello messages say |
 //! | `role` | the two ends |
+//! | `cursor` | bytes → fields |
 //! | `suite`, `schedule`, `key` | cipher suites, secrets → keys, a key → the text of a record |
+//! | `aead`, `cbc` | keys of ciphers that authenticate what they encrypt, and of those in CBC mode |
 //!
 //! Only reading is done here, nothing is sent, and no secret of an end's own is protected: the key log has it. A record is read
 //! only if it authenticates. No I/O; no input makes it panic, and all memory is bounded.
@@ -23,6 +25,9 @@
 // Numbers from a file or a packet can have any value, so arithmetic must not overflow.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
 
+mod aead;
+mod cbc;
+mod cursor;
 mod deframer;
 mod direction;
 mod hello;
