@@ -16,8 +16,8 @@ pub const HEADER_LEN: usize = 5;
 /// The most bytes of a body: 2¹⁴, and 2048 that TLS 1.2 may add (RFC 5246 §6.2.3).
 const MAX_BODY: u16 = (1 << 14) + 2048;
 
-/// The fewest bytes of an encrypted body: a tag, and a byte.
-const MIN_SEALED: u16 = 17;
+/// The fewest bytes of an encrypted body: a tag of eight bytes, and a byte.
+pub const MIN_SEALED: u16 = 9;
 
 /// The buffer's capacity between records, so that a thousand idle connections need little memory.
 const IDLE_BYTES: usize = 1024;
@@ -62,6 +62,16 @@ impl RecordHeader {
     /// Bytes of the record.
     pub fn record_len(self) -> u64 {
         u64::from(self.len).saturating_add(HEADER_LEN as u64)
+    }
+
+    /// The additional data of a record of TLS 1.2 (RFC 5246 §6.2.3.3): its number, type, version, and the length of its text.
+    pub fn tls12_data(self, number: u64, text_len: usize) -> Option<[u8; 13]> {
+        let mut data = [0; 13];
+        let [kind, major, minor, ..] = self.bytes();
+        let [high, low] = u16::try_from(text_len).ok()?.to_be_bytes();
+        let all = number.to_be_bytes().into_iter().chain([kind, major, minor, high, low]);
+        data.iter_mut().zip(all).for_each(|(to, from)| *to = from);
+        Some(data)
     }
 
     /// True if these bytes are likely to be a header, where nobody knows whether a record begins here.

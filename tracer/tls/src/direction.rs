@@ -4,7 +4,7 @@
 //! that the present key does not open is tried with the next one (the handshake is over, or the key was updated), and after a
 //! loss with the numbers that it may have.
 
-use crate::deframer::{Deframer, HEADER_LEN, RecordHeader, Unit, kind};
+use crate::deframer::{Deframer, HEADER_LEN, MIN_SEALED, RecordHeader, Unit, kind};
 use crate::hello::{Hello, HelloReader};
 use crate::key::{Epoch, KeyMaterial, RecordKey, Text};
 use crate::key_log::Secret;
@@ -19,8 +19,8 @@ const MAX_TRIES: u64 = 4096;
 const BUDGET: u64 = 16 << 20;
 const BUDGET_PER_BYTE: u64 = 64;
 
-/// The fewest bytes of a record in which something may be lost.
-const MIN_RECORD: u64 = 22;
+/// The fewest bytes of a record in which something may be lost: a header, and what [`MIN_SEALED`] says.
+const MIN_RECORD: u64 = HEADER_LEN as u64 + MIN_SEALED as u64;
 
 /// Keys that come after the present one.
 #[derive(Debug, Default)]
@@ -241,7 +241,7 @@ impl DirectionRecords {
         self.failed += 1;
         // Before the first key, it is a part of the handshake.
         let Some(epoch) = &self.epoch else { return };
-        let overhead = epoch.key.form().overhead() as u64;
+        let overhead = epoch.key.overhead() as u64;
         let at_most = u64::from(header.len).saturating_sub(overhead);
         let range = ByteRange::new(at, header.record_len());
         out(self, FoundContent::Unread { range, at_most, is_record: true });

@@ -5,6 +5,8 @@
 //!    1      3         2        32       1
 //! ```
 
+use crate::cbc::MacOrder;
+use crate::cursor::Cursor;
 use crate::deframer::{HEADER_LEN, RecordHeader, kind};
 use crate::key_log::Random;
 use wirelap_events::{Saturate, Size};
@@ -23,6 +25,9 @@ const MAX_SERVER_BYTES: usize = 1 << 14;
 
 /// The extension that says the version of TLS 1.3 (RFC 8446 §4.2.1).
 const SUPPORTED_VERSIONS: u16 = 43;
+
+/// The extension that says that what is encrypted is authenticated, and not the text (RFC 7366).
+const ENCRYPT_THEN_MAC: u16 = 22;
 
 /// The random number of a server's hello that only asks for another client's hello (RFC 8446 §4.1.3).
 const RETRY: Random = [
@@ -61,6 +66,8 @@ pub struct ServerHello {
     pub suite: u16,
     /// Records are compressed, which nobody does any more.
     pub is_compressed: bool,
+    /// Order in which records in CBC mode are encrypted and authenticated.
+    pub order: MacOrder,
 }
 
 impl ServerHello {
@@ -73,37 +80,22 @@ impl ServerHello {
         let session_len = rest.u8()?;
         rest.take(session_len.into())?;
         let (suite, compression) = (rest.u16()?, rest.u8()?);
-        let mut version = old_version;
+        let (mut version, mut order) = (old_version, MacOrder::MacThenEncrypt);
         // Before TLS 1.3, there may be no extensions.
         if let Some(len) = rest.u16() {
             let mut extensions = Cursor(rest.take(len.into())?);
             while let (Some(number), Some(len)) = (extensions.u16(), extensions.u16()) {
                 let value = extensions.take(len.into())?;
-                if let (SUPPORTED_VERSIONS, [high, low]) = (number, value) {
-                    version = u16::from_be_bytes([*high, *low]);
+                match (number, value) {
+                    (SUPPORTED_VERSIONS, [high, low]) => {
+                        version = u16::from_be_bytes([*high, *low]);
+                    }
+                    (ENCRYPT_THEN_MAC, []) => order = MacOrder::EncryptThenMac,
+                    _ => {}
                 }
             }
         }
-        Some(ServerHello { random, version, suite, is_compressed: compression != 0 })
-    }
-}
-
-/// Bytes that are read one after the other.
-struct Cursor<'a>(&'a [u8]);
-
-impl<'a> Cursor<'a> {
-    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(len)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    fn u8(&mut self) -> Option<u8> {
-        Some(*self.take(1)?.first()?)
-    }
-
-    fn u16(&mut self) -> Option<u16> {
-        Some(u16::from_be_bytes(*self.take(2)?.first_chunk()?))
+        Some(ServerHello { random, version, suite, is_compressed: compression != 0, order })
     }
 }
 
@@ -204,18 +196,23 @@ mod tests {
     fn hello_messages_are_found_among_others() {
         let client = message(CLIENT_HELLO, &[&[3, 3][..], &[7; 32], &[0; 200]].concat());
         let tls13 = server([8; 32], &[0, 51, 0, 3, 1, 2, 3, 0, 43, 0, 2, 3, 4]);
-        let tls12 = server([9; 32], &[0, 23, 0, 0]);
+        let tls12 = server([9; 32], &[0, 23, 0, 0, 0, 22, 0, 0]);
         let certificate = message(11, &[5; 3000]);
         let flow = [client, tls13, certificate, message(14, &[]), tls12].concat();
-        let expected = |random, version| {
+        let expected = |random, version, order| {
             Hello::Server(ServerHello {
                 random: [random; 32],
                 version,
                 suite: 0xC02F,
                 is_compressed: false,
+                order,
             })
         };
-        let all = [Hello::Client([7; 32]), expected(8, 0x0304), expected(9, 0x0303)];
+        let all = [
+            Hello::Client([7; 32]),
+            expected(8, 0x0304, MacOrder::MacThenEncrypt),
+            expected(9, 0x0303, MacOrder::EncryptThenMac),
+        ];
         for cut in 0..flow.len() {
             assert_eq!(read(&[&flow[..cut], &flow[cut..]]), all, "{cut}");
         }

@@ -1,45 +1,39 @@
 //! A key, and the text of the records that are encrypted with it.
 
-use crate::deframer::{HEADER_LEN, RecordHeader};
+use crate::aead::{AeadKey, NONCE_LEN};
+use crate::cbc::{CbcKey, MacOrder};
+use crate::deframer::RecordHeader;
 use crate::suite::Cipher;
-use ring::aead::{Aad, LessSafeKey, Nonce, UnboundKey};
 use std::fmt;
 use wirelap_events::Saturate;
-
-/// Bytes of a nonce.
-pub const NONCE_LEN: usize = 12;
-
-/// Bytes of a tag.
-const TAG_LEN: usize = 16;
 
 /// Form of nonces and additional data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NonceForm {
     /// RFC 8446 §5.2: the record's type is at the end of its text.
     Tls13,
-    /// RFC 5288: eight bytes of the nonce are in the record.
+    /// RFC 5288, RFC 6655: eight bytes of the nonce are in the record.
     Tls12Explicit,
     /// RFC 7905.
     Tls12,
 }
 
-impl NonceForm {
-    /// Bytes of a record beyond its text; with padding there are more.
-    pub fn overhead(self) -> usize {
-        match self {
-            NonceForm::Tls13 => TAG_LEN + 1,
-            NonceForm::Tls12Explicit => TAG_LEN + 8,
-            NonceForm::Tls12 => TAG_LEN,
-        }
-    }
+/// Form of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordForm {
+    /// A cipher authenticates what it encrypts.
+    Aead(NonceForm),
+    /// A code of its own authenticates it.
+    Cbc(MacOrder),
 }
 
 /// Material of a key, from which a [`RecordKey`] is made.
 #[derive(Clone, Copy)]
 pub struct KeyMaterial {
     cipher: Cipher,
-    form: NonceForm,
+    form: RecordForm,
     key: [u8; 32],
+    mac_key: [u8; 48],
     pub iv: [u8; NONCE_LEN],
 }
 
@@ -52,8 +46,8 @@ impl fmt::Debug for KeyMaterial {
 
 impl KeyMaterial {
     /// Zeros.
-    pub fn new(cipher: Cipher, form: NonceForm) -> KeyMaterial {
-        KeyMaterial { cipher, form, key: [0; 32], iv: [0; NONCE_LEN] }
+    pub fn new(cipher: Cipher, form: RecordForm) -> KeyMaterial {
+        KeyMaterial { cipher, form, key: [0; 32], mac_key: [0; 48], iv: [0; NONCE_LEN] }
     }
 
     /// The key's bytes.
@@ -61,19 +55,33 @@ impl KeyMaterial {
         &mut self.key[..self.cipher.key_len()]
     }
 
+    /// The bytes of the key with which records are authenticated; none if the cipher does that.
+    pub fn mac_key_mut(&mut self) -> &mut [u8] {
+        &mut self.mac_key[..self.cipher.mac_key_len()]
+    }
+
     /// The key.
     pub fn key(&self) -> Option<RecordKey> {
-        let key = UnboundKey::new(self.cipher.algorithm(), &self.key[..self.cipher.key_len()]);
-        Some(RecordKey { key: LessSafeKey::new(key.ok()?), iv: self.iv, form: self.form })
+        let key = &self.key[..self.cipher.key_len()];
+        match (self.form, self.cipher) {
+            (RecordForm::Aead(form), cipher) => {
+                let key = AeadKey::new(cipher, key)?;
+                Some(RecordKey::Aead { key, iv: self.iv, form })
+            }
+            (RecordForm::Cbc(order), Cipher::Cbc(size, mac)) => {
+                let mac_key = &self.mac_key[..mac.len()];
+                Some(RecordKey::Cbc(Box::new(CbcKey::new((size, mac), key, mac_key, order)?)))
+            }
+            (RecordForm::Cbc(_), _) => None,
+        }
     }
 }
 
 /// A key for the records of one direction.
 #[derive(Debug)]
-pub struct RecordKey {
-    key: LessSafeKey,
-    iv: [u8; NONCE_LEN],
-    form: NonceForm,
+pub enum RecordKey {
+    Aead { key: AeadKey, iv: [u8; NONCE_LEN], form: NonceForm },
+    Cbc(Box<CbcKey>),
 }
 
 /// The text of a record that was opened.
@@ -86,9 +94,19 @@ pub struct Text {
 }
 
 impl RecordKey {
-    /// Form of nonces and additional data.
-    pub fn form(&self) -> NonceForm {
-        self.form
+    /// Bytes of a record beyond its text; with padding there are more.
+    pub fn overhead(&self) -> usize {
+        match self {
+            RecordKey::Aead { key, form, .. } => {
+                let more = match form {
+                    NonceForm::Tls13 => 1,
+                    NonceForm::Tls12Explicit => 8,
+                    NonceForm::Tls12 => 0,
+                };
+                key.tag_len().saturating_add(more)
+            }
+            RecordKey::Cbc(key) => key.overhead(),
+        }
     }
 
     /// Opens the record with this number into `scratch`; `None` if the record does not authenticate.
@@ -99,47 +117,39 @@ impl RecordKey {
         body: &[u8],
         scratch: &mut Vec<u8>,
     ) -> Option<Text> {
-        let explicit = if self.form == NonceForm::Tls12Explicit { 8 } else { 0 };
+        let (key, iv, form) = match self {
+            RecordKey::Aead { key, iv, form } => (key, iv, *form),
+            RecordKey::Cbc(key) => {
+                let len = key.open(number, header, body, scratch)?;
+                return Some(Text { kind: header.kind, len });
+            }
+        };
+        let explicit = if form == NonceForm::Tls12Explicit { 8 } else { 0 };
         let (front, sealed) = body.split_at_checked(explicit)?;
-        let text_len = sealed.len().checked_sub(TAG_LEN)?;
-        let nonce = Nonce::assume_unique_for_key(self.nonce(number, front));
+        let text_len = sealed.len().checked_sub(key.tag_len())?;
+        let nonce = nonce(iv, form, number, front);
         scratch.clear();
         scratch.extend_from_slice(sealed);
-        let opened = if self.form == NonceForm::Tls13 {
-            let data: [u8; HEADER_LEN] = header.bytes();
-            self.key.open_in_place(nonce, Aad::from(data), scratch).ok()?
-        } else {
-            let data = tls12_data(number, header, text_len)?;
-            self.key.open_in_place(nonce, Aad::from(data), scratch).ok()?
-        };
-        if self.form != NonceForm::Tls13 {
-            return Some(Text { kind: header.kind, len: opened.len() });
+        if form != NonceForm::Tls13 {
+            let data = header.tls12_data(number, text_len)?;
+            return Some(Text { kind: header.kind, len: key.open(nonce, &data, scratch)? });
         }
+        let opened = key.open(nonce, &header.bytes(), scratch)?;
         // Zeros behind the type are padding.
-        let len = opened.iter().rposition(|byte| *byte != 0)?;
-        Some(Text { kind: *opened.get(len)?, len })
-    }
-
-    fn nonce(&self, number: u64, explicit: &[u8]) -> [u8; NONCE_LEN] {
-        let mut nonce = self.iv;
-        let (_, tail) = nonce.split_at_mut(4);
-        if self.form == NonceForm::Tls12Explicit {
-            tail.copy_from_slice(explicit);
-        } else {
-            tail.iter_mut().zip(number.to_be_bytes()).for_each(|(to, from)| *to ^= from);
-        }
-        nonce
+        let len = scratch.get(..opened)?.iter().rposition(|byte| *byte != 0)?;
+        Some(Text { kind: *scratch.get(len)?, len })
     }
 }
 
-/// The additional data of a record of TLS 1.2 (RFC 5246 §6.2.3.3): its number, type, version, and the length of its text.
-fn tls12_data(number: u64, header: RecordHeader, text_len: usize) -> Option<[u8; 13]> {
-    let mut data = [0; 13];
-    let [kind, major, minor, ..] = header.bytes();
-    let [high, low] = u16::try_from(text_len).ok()?.to_be_bytes();
-    let all = number.to_be_bytes().into_iter().chain([kind, major, minor, high, low]);
-    data.iter_mut().zip(all).for_each(|(to, from)| *to = from);
-    Some(data)
+fn nonce(iv: &[u8; NONCE_LEN], form: NonceForm, number: u64, explicit: &[u8]) -> [u8; NONCE_LEN] {
+    let mut nonce = *iv;
+    let (_, tail) = nonce.split_at_mut(4);
+    if form == NonceForm::Tls12Explicit {
+        tail.copy_from_slice(explicit);
+    } else {
+        tail.iter_mut().zip(number.to_be_bytes()).for_each(|(to, from)| *to ^= from);
+    }
+    nonce
 }
 
 /// A key and the number of the next record.
@@ -165,28 +175,45 @@ impl Epoch {
 /// Records for tests.
 #[cfg(test)]
 pub mod sealing {
-    use super::{Aad, Nonce, NonceForm, RecordHeader, RecordKey, TAG_LEN, tls12_data};
+    use super::{Cipher, KeyMaterial, NonceForm, RecordHeader, RecordKey, nonce};
 
-    impl RecordKey {
+    fn header(kind: u8, len: usize) -> RecordHeader {
+        let [high, low] = u16::try_from(len).unwrap().to_be_bytes();
+        RecordHeader::read(&[kind, 3, 3, high, low]).unwrap()
+    }
+
+    impl KeyMaterial {
         /// The record with this number that says `text`.
         pub fn seal(&self, number: u64, kind: u8, text: &[u8]) -> Vec<u8> {
+            let (key, iv, form) = match self.key().unwrap() {
+                RecordKey::Aead { key, iv, form } => (key, iv, form),
+                RecordKey::Cbc(key) => {
+                    let raw = &self.key[..self.cipher.key_len()];
+                    let blocks = usize::try_from(number % 3).unwrap();
+                    let body = key.seal(raw, number, header(kind, 0), (text, blocks));
+                    return [&header(kind, body.len()).bytes()[..], &body].concat();
+                }
+            };
             let explicit = number.to_be_bytes().map(|byte| byte ^ 0x5A);
-            let front = if self.form == NonceForm::Tls12Explicit { &explicit[..] } else { &[] };
+            let front = if form == NonceForm::Tls12Explicit { &explicit[..] } else { &[] };
             let mut sealed = text.to_vec();
-            if self.form == NonceForm::Tls13 {
+            if form == NonceForm::Tls13 {
                 // A type, and padding.
                 sealed.extend([kind, 0, 0]);
             }
-            let outer = if self.form == NonceForm::Tls13 { 23 } else { kind };
-            let len = u16::try_from(front.len() + sealed.len() + TAG_LEN).unwrap().to_be_bytes();
-            let header = RecordHeader::read(&[outer, 3, 3, len[0], len[1]]).unwrap();
-            let nonce = Nonce::assume_unique_for_key(self.nonce(number, front));
-            let data = match self.form {
+            let outer = if form == NonceForm::Tls13 { 23 } else { kind };
+            let header = header(outer, front.len() + sealed.len() + key.tag_len());
+            let data = match form {
                 NonceForm::Tls13 => header.bytes().to_vec(),
-                _ => tls12_data(number, header, text.len()).unwrap().to_vec(),
+                _ => header.tls12_data(number, text.len()).unwrap().to_vec(),
             };
-            self.key.seal_in_place_append_tag(nonce, Aad::from(data), &mut sealed).unwrap();
+            key.seal(nonce(&iv, form, number, front), &data, &mut sealed);
             [&header.bytes()[..], front, &sealed].concat()
+        }
+
+        /// True if records are encrypted in CBC mode.
+        pub fn is_cbc(&self) -> bool {
+            matches!(self.cipher, Cipher::Cbc(..))
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Secrets → keys: the key schedules of TLS 1.3 (RFC 8446 §7.1, §7.3) and TLS 1.2 (RFC 5246 §5, §6.3).
 
-use crate::key::{KeyMaterial, NONCE_LEN, NonceForm};
+use crate::aead::NONCE_LEN;
+use crate::cbc::MacOrder;
+use crate::key::{KeyMaterial, NonceForm, RecordForm};
 use crate::key_log::{Random, Secret};
 use crate::role::TlsRole;
 use crate::suite::{Cipher, Hash, Suite};
@@ -11,7 +13,7 @@ const PREFIX: &[u8] = b"tls13 ";
 
 /// The key that a traffic secret gives; `None` for a secret whose length is not that of the suite's hash.
 pub fn tls13_key(suite: Suite, secret: &Secret) -> Option<KeyMaterial> {
-    let mut material = KeyMaterial::new(suite.cipher, NonceForm::Tls13);
+    let mut material = KeyMaterial::new(suite.cipher, RecordForm::Aead(NonceForm::Tls13));
     expand_label(suite.hash, secret, b"key", material.key_mut())?;
     expand_label(suite.hash, secret, b"iv", &mut material.iv)?;
     Some(material)
@@ -26,7 +28,7 @@ pub fn updated(suite: Suite, secret: &Secret) -> Option<Secret> {
 }
 
 /// `HKDF-Expand-Label` without a context.
-fn expand_label(hash: Hash, secret: &Secret, label: &[u8], out: &mut [u8]) -> Option<()> {
+pub fn expand_label(hash: Hash, secret: &Secret, label: &[u8], out: &mut [u8]) -> Option<()> {
     struct Len(usize);
     impl hkdf::KeyType for Len {
         fn len(&self) -> usize {
@@ -43,34 +45,37 @@ fn expand_label(hash: Hash, secret: &Secret, label: &[u8], out: &mut [u8]) -> Op
     secret.expand(&info, Len(out.len())).ok()?.fill(out).ok()
 }
 
-/// The keys of client and server that a master secret gives.
+/// The keys of client and server that a master secret gives. In CBC mode, a record is authenticated in this order.
 pub fn tls12_keys(
     suite: Suite,
+    order: MacOrder,
     master: &Secret,
     client: &Random,
     server: &Random,
 ) -> [KeyMaterial; 2] {
     let (form, iv_len) = match suite.cipher {
-        Cipher::Aes128Gcm | Cipher::Aes256Gcm => (NonceForm::Tls12Explicit, 4),
-        Cipher::ChaCha20Poly1305 => (NonceForm::Tls12, NONCE_LEN),
+        Cipher::Gcm(_) | Cipher::Ccm(..) => (RecordForm::Aead(NonceForm::Tls12Explicit), 4),
+        Cipher::ChaCha20Poly1305 => (RecordForm::Aead(NonceForm::Tls12), NONCE_LEN),
+        Cipher::Cbc(..) => (RecordForm::Cbc(order), 0),
     };
-    // Two keys and two nonces at most.
-    let mut block = [0; 2 * (32 + NONCE_LEN)];
+    // Two keys of each kind and two nonces at most.
+    let mut block = [0; 2 * (48 + 32 + NONCE_LEN)];
     prf(suite.hash, master, b"key expansion", [server, client], &mut block);
-    let key_len = suite.cipher.key_len();
     let mut rest = &block[..];
-    let mut take = |len: usize| {
-        let (taken, behind) = rest.split_at_checked(len).unwrap_or_default();
+    let mut fill = |part: &mut [u8]| {
+        let (taken, behind) = rest.split_at_checked(part.len()).unwrap_or_default();
         rest = behind;
-        taken
+        part.iter_mut().zip(taken).for_each(|(to, from)| *to = *from);
     };
     let mut keys = [TlsRole::Client, TlsRole::Server].map(|_| KeyMaterial::new(suite.cipher, form));
     for key in &mut keys {
-        key.key_mut().copy_from_slice(take(key_len));
+        fill(key.mac_key_mut());
     }
     for key in &mut keys {
-        let iv = take(iv_len);
-        key.iv.iter_mut().zip(iv).for_each(|(to, from)| *to = *from);
+        fill(key.key_mut());
+    }
+    for key in &mut keys {
+        fill(key.iv.get_mut(..iv_len).unwrap_or_default());
     }
     keys
 }

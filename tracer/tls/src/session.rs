@@ -204,7 +204,8 @@ impl Handshake {
             TLS12 if !hello.is_compressed => {
                 let suite = Suite::of_tls12(hello.suite).ok_or(DecryptionObstacle::Cipher)?;
                 let master = secrets.master.ok_or(DecryptionObstacle::Keys)?;
-                let keys = schedule::tls12_keys(suite, &master, &self.client, &hello.random);
+                let (client, server) = (&self.client, &hello.random);
+                let keys = schedule::tls12_keys(suite, hello.order, &master, client, server);
                 Ok(keys.map(Coming::Agreed))
             }
             _ => Err(DecryptionObstacle::Cipher),
@@ -213,4 +214,4 @@ impl Handshake {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -121,7 +121,7 @@ fn tls_keys(counts: &TlsCounts) -> String {
         (counts.silent, "of which no record was read"),
         (
             counts.cipher,
-            "with a cipher suite that is not read (TLS 1.2 and 1.3 are, with AES-GCM and ChaCha20-Poly1305)",
+            "with a cipher suite that is not read (TLS 1.2 and 1.3 are, with AES in GCM, CCM and CBC mode and ChaCha20-Poly1305)",
         ),
     ];
     let encrypted = encrypted.into_iter().filter(|(count, _)| *count > 0);

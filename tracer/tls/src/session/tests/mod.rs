@@ -4,12 +4,13 @@ mod damaged;
 mod whole;
 
 use super::*;
-use crate::key::RecordKey;
+use crate::cbc::MacOrder;
+use crate::key::KeyMaterial;
 use crate::key_log::Secret;
 use proptest::prelude::*;
 
-const CLIENT: Random = [0xC1; 32];
-const SERVER: Random = [0x5E; 32];
+pub(crate) const CLIENT: Random = [0xC1; 32];
+pub(crate) const SERVER: Random = [0x5E; 32];
 
 fn record(kind: u8, body: &[u8]) -> Vec<u8> {
     let [high, low] = u16::try_from(body.len()).unwrap().to_be_bytes();
@@ -21,17 +22,20 @@ fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind, high, middle, low][..], body].concat()
 }
 
-fn client_hello(random: Random) -> Vec<u8> {
+pub(crate) fn client_hello(random: Random) -> Vec<u8> {
     message(1, &[&[3, 3][..], &random, &[0; 90]].concat())
 }
 
-fn server_hello(random: Random, suite: u16, is_tls13: bool) -> Vec<u8> {
-    let extension: &[u8] = if is_tls13 { &[0, 6, 0, 43, 0, 2, 3, 4] } else { &[0, 0] };
+pub(crate) const TLS13_EXTENSION: &[u8] = &[0, 6, 0, 43, 0, 2, 3, 4];
+const NO_EXTENSION: &[u8] = &[0, 0];
+const ENCRYPT_THEN_MAC: &[u8] = &[0, 4, 0, 22, 0, 0];
+
+pub(crate) fn server_hello(random: Random, suite: u16, extension: &[u8]) -> Vec<u8> {
     let [high, low] = suite.to_be_bytes();
     message(2, &[&[3, 3][..], &random, &[0, high, low, 0], extension].concat())
 }
 
-fn log(lines: &[(&str, Random, Vec<u8>)]) -> KeyLog {
+pub(crate) fn log(lines: &[(&str, Random, Vec<u8>)]) -> KeyLog {
     let hex = |bytes: &[u8]| -> String {
         let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
         digits.map(|digit| char::from_digit(digit.into(), 16).unwrap()).collect()
@@ -105,7 +109,7 @@ impl Reader {
 struct Made {
     log: KeyLog,
     handshake: [Vec<u8>; 2],
-    keys: [RecordKey; 2],
+    keys: [KeyMaterial; 2],
     /// The number of the next record of application data.
     next: u64,
 }
@@ -126,11 +130,11 @@ fn tls13(number: u16) -> Made {
     let lines = labels.iter().zip(&secrets);
     let lines: Vec<_> =
         lines.map(|(label, secret)| (*label, CLIENT, secret.bytes().to_vec())).collect();
-    let keys = secrets.map(|secret| schedule::tls13_key(suite, &secret).unwrap().key().unwrap());
+    let keys = secrets.map(|secret| schedule::tls13_key(suite, &secret).unwrap());
     let [client, server, client_traffic, server_traffic] = keys;
     let finished = message(20, &[9; 32]);
     let change = record(20, &[1]);
-    let hello = record(22, &server_hello(SERVER, number, true));
+    let hello = record(22, &server_hello(SERVER, number, TLS13_EXTENSION));
     let handshake = [
         [record(22, &client_hello(CLIENT)), change.clone(), client.seal(0, 22, &finished)].concat(),
         [hello, change, server.seal(0, 22, &message(11, &[5; 900])), server.seal(1, 22, &finished)]
@@ -139,14 +143,17 @@ fn tls13(number: u16) -> Made {
     Made { log: log(&lines), handshake, keys: [client_traffic, server_traffic], next: 0 }
 }
 
-fn tls12(number: u16) -> Made {
+fn tls12(number: u16, order: MacOrder) -> Made {
     let suite = Suite::of_tls12(number).unwrap();
     let master = Secret::new(&[7; 48]).unwrap();
-    let keys = schedule::tls12_keys(suite, &master, &CLIENT, &SERVER);
-    let keys = keys.map(|material| material.key().unwrap());
+    let keys = schedule::tls12_keys(suite, order, &master, &CLIENT, &SERVER);
+    let extension = match order {
+        MacOrder::MacThenEncrypt => NO_EXTENSION,
+        MacOrder::EncryptThenMac => ENCRYPT_THEN_MAC,
+    };
     let finished = message(20, &[9; 12]);
     let change = record(20, &[1]);
-    let hello = [server_hello(SERVER, number, false), message(11, &[5; 900]), message(14, &[])];
+    let hello = [server_hello(SERVER, number, extension), message(11, &[5; 900]), message(14, &[])];
     let handshake = [
         [record(22, &client_hello(CLIENT)), change.clone(), keys[0].seal(0, 22, &finished)]
             .concat(),
@@ -157,8 +164,14 @@ fn tls12(number: u16) -> Made {
 }
 
 fn all() -> impl Iterator<Item = Made> {
-    let new = [0x1301, 0x1302, 0x1303].into_iter().map(tls13);
-    new.chain([0x009C, 0xC02F, 0xC030, 0xC02C, 0xCCA8, 0xD002].into_iter().map(tls12))
+    let new = [0x1301, 0x1302, 0x1303, 0x1304, 0x1305].into_iter().map(tls13);
+    let aead = [0x009C, 0xC02F, 0xC030, 0xC02C, 0xCCA8, 0xD002, 0xC0AC, 0xC0AF].into_iter();
+    let cbc = [0x002F, 0xC014, 0xC027, 0x003D, 0xC028].into_iter();
+    let both = cbc.flat_map(|number| {
+        [MacOrder::MacThenEncrypt, MacOrder::EncryptThenMac].map(|order| (number, order))
+    });
+    let old = aead.map(|number| (number, MacOrder::MacThenEncrypt)).chain(both);
+    new.chain(old.map(|(number, order)| tls12(number, order)))
 }
 
 impl Made {

@@ -48,7 +48,7 @@ fn the_trace_of_the_standard_is_read() {
     let lines: Vec<_> = secrets.map(|(label, secret)| (label, random, bytes(secret))).into();
     let mut reader = Reader::new(log(&lines), random);
     reader.feed(TlsRole::Client, &record(22, &client_hello(random)));
-    reader.feed(TlsRole::Server, &record(22, &server_hello(SERVER, 0x1301, true)));
+    reader.feed(TlsRole::Server, &record(22, &server_hello(SERVER, 0x1301, TLS13_EXTENSION)));
     let finished = "17 03 03 00 35 75 ec 4d c2 38 cc e6 0b 29 80 44 a7 1e 21 9c 56 cc 77 b0 51 7f e9 b9 3c 7a 4b fc
         44 d8 7f 38 f8 03 38 ac 98 fc 46 de b3 84 bd 1c ae ac ab 68 67 d7 26 c4 05 46";
     reader.feed(TlsRole::Client, &bytes(finished));
@@ -88,7 +88,7 @@ fn keys_are_updated_any_number_of_times() {
     let mut reader = made.begin();
     let mut secret = secret(suite, 3);
     for round in 0..5_u8 {
-        let key = schedule::tls13_key(suite, &secret).unwrap().key().unwrap();
+        let key = schedule::tls13_key(suite, &secret).unwrap();
         reader.feed(TlsRole::Client, &key.seal(0, 23, &[round; 8]));
         let update = key.seal(1, 22, &message(24, &[0]));
         // That the key changes need not be seen.
@@ -106,18 +106,18 @@ fn keys_are_updated_any_number_of_times() {
 
 #[test]
 fn a_second_handshake_has_keys_of_its_own() {
-    let mut made = tls12(0xC02F);
+    let mut made = tls12(0xC02F, MacOrder::MacThenEncrypt);
     let again: Random = [0xC2; 32];
     let lines = [("CLIENT_RANDOM", CLIENT, vec![7; 48]), ("CLIENT_RANDOM", again, vec![8; 48])];
     made.log = log(&lines);
     let mut reader = made.begin();
     let master = Secret::new(&[8; 48]).unwrap();
     let suite = Suite::of_tls12(0xC030).unwrap();
-    let new = schedule::tls12_keys(suite, &master, &again, &[6; 32]);
-    let new = new.map(|material| material.key().unwrap());
+    let order = MacOrder::MacThenEncrypt;
+    let new = schedule::tls12_keys(suite, order, &master, &again, &[6; 32]);
     let [client, server] = &made.keys;
     reader.feed(TlsRole::Client, &client.seal(1, 22, &client_hello(again)));
-    reader.feed(TlsRole::Server, &server.seal(1, 22, &server_hello([6; 32], 0xC030, false)));
+    reader.feed(TlsRole::Server, &server.seal(1, 22, &server_hello([6; 32], 0xC030, NO_EXTENSION)));
     for (role, old, new) in [(TlsRole::Client, client, &new[0]), (TlsRole::Server, server, &new[1])]
     {
         reader.feed(role, &old.seal(2, 20, &[1]));
