@@ -145,15 +145,11 @@ impl Conversation {
             self.exchange_reading(&mut last.reading);
         }
         let index = streams.iter().position(|stream| stream.id == id);
-        let mut stream = match index {
-            Some(index) => streams.remove(index),
-            None => {
-                if streams.len() >= MAX_STREAMS {
-                    streams.remove(0);
-                }
-                QuicStream::new(id)
-            }
-        };
+        let known = index.map(|index| streams.remove(index));
+        if known.is_none() && streams.len() >= MAX_STREAMS {
+            streams.remove(0);
+        }
+        let mut stream = known.unwrap_or_else(|| QuicStream::new(id));
         self.exchange_reading(&mut stream.reading);
         streams.push(stream);
     }
