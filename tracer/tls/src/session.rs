@@ -214,4 +214,4 @@ impl Handshake {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
