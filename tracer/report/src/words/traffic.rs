@@ -82,7 +82,11 @@ pub(super) const TLS_REMEDY: &str = "live --tls reads them where the programs us
 /// Why no messages are seen of an encrypted row.
 fn encrypted(row: &UnknownTraffic) -> String {
     match row.not_read.as_deref() {
-        None => format!("encrypted: wirelap sees bytes and timing, not messages; {TLS_REMEDY}"),
+        None => {
+            let seen = "encrypted: wirelap sees bytes and timing, not messages";
+            let is_tls = row.protocol.as_ref().is_none_or(|name| name.protocol == "TLS");
+            if is_tls { format!("{seen}; {TLS_REMEDY}") } else { seen.to_owned() }
+        }
         Some([]) => "encrypted, and no text of it is read: neither program is seen here".to_owned(),
         Some(reasons) => format!("encrypted, and no text of it is read: {}", reasons.join("; ")),
     }
@@ -102,6 +106,18 @@ fn amount(row: &UnknownTraffic) -> String {
 mod tests {
     use super::*;
     use wirelap_correlate::ForeignName;
+
+    #[test]
+    fn what_is_read_in_tls_alone_is_offered_for_nothing_else() {
+        let told = |protocol| {
+            let name = ForeignName { is_encrypted: true, protocol, ..ForeignName::default() };
+            traffic(&UnknownTraffic { protocol: Some(name), ..UnknownTraffic::default() })
+        };
+        assert!(told("TLS").contains("live --tls"));
+        for other in ["QUIC", "DTLS", "OpenVPN", "SSH"] {
+            assert!(!told(other).contains("--tls"), "{other}");
+        }
+    }
 
     #[test]
     fn a_datagram_that_announces_a_program_gets_no_sentence() {
