@@ -21,4 +21,4 @@ mod sockets;
 mod totals;
 
 pub use correlator::Correlator;
-pub use sink::{DeliverySink, SinkPair};
+pub use sink::{DeliverySink, Nondelivery, SinkPair};
