@@ -208,7 +208,6 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     journal.began(&beginning(args, rotation), &hooks);
     watch(args, &tracer, &signals);
     let Findings { snapshot, error, recorder, .. } = tracer.end()?;
-    otlp.end();
     let report =
         RunReport { environment, hooks, partial: error.is_some(), ..run_report(&snapshot) };
     let text = journal.results(&report).unwrap_or_else(|| table::render(&report));
@@ -224,6 +223,8 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     {
         journal.ends(&summary(&written.clone().unwrap_or_default()));
     }
+    // It may take seconds, in which nothing that was measured is lost.
+    otlp.end();
     let unwritten = if error.is_some() { None } else { written.err() };
     let failures = [error.map(Failure::Measured), unwritten, printed.err()];
     Failure::all(failures.into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)

@@ -34,7 +34,7 @@ mod join;
 mod rows;
 mod view;
 
-pub use engine::{Correlator, DeliverySink, SinkPair};
+pub use engine::{Correlator, DeliverySink, Nondelivery, SinkPair};
 pub use rows::{Accountant, Counts, DeferredFigures, Refusal, Refusals};
 pub use trust::{Doubt, DoubtReason, FileFacts, Reliability, TrustFacts};
 pub use view::{

@@ -1,6 +1,7 @@
 //! The messages of which spans are made, chosen once it is known what became of them.
 
 use rustc_hash::FxHashMap;
+use wirelap_correlate::Nondelivery;
 use wirelap_events::{GroupId, Nanos, Saturate};
 use wirelap_history::{Bins, KeptMessage};
 
@@ -16,7 +17,7 @@ pub enum Choice {
     Slowest,
     /// It is one of the share of all.
     Share,
-    /// It was not seen to be delivered.
+    /// It was lost, not read, or under way at the end.
     Undelivered,
 }
 
@@ -27,13 +28,23 @@ pub struct ChosenMessage {
     pub message: KeptMessage,
     /// Why it was chosen.
     pub choice: Choice,
+    /// Why it was not seen to be delivered; `None` if it was, or in part.
+    pub nondelivery: Option<Nondelivery>,
+}
+
+/// One of the slowest messages of a row.
+#[derive(Debug)]
+struct SlowMessage {
+    one_way: Nanos,
+    /// The message, unless it is sent for another reason already.
+    message: Option<KeptMessage>,
 }
 
 /// A row in an interval.
 #[derive(Debug, Default)]
 struct RowInterval {
     one_way: Bins,
-    slowest: Vec<KeptMessage>,
+    slowest: Vec<SlowMessage>,
     /// The least latency among them.
     least: Nanos,
 }
@@ -47,13 +58,13 @@ pub struct RowIntervals {
 }
 
 impl RowIntervals {
-    /// Adds a latency of a row, with its message if it is one of the `most` slowest.
+    /// Adds a latency of a row, with its message if it is one of the `most` slowest, and is not sent already.
     pub fn add(
         &mut self,
         group: GroupId,
         one_way: Nanos,
         most: usize,
-        message: impl FnOnce() -> KeptMessage,
+        message: impl FnOnce() -> Option<KeptMessage>,
     ) {
         if self.rows.len() >= ROWS && !self.rows.contains_key(&group) {
             return;
@@ -63,16 +74,16 @@ impl RowIntervals {
         row.one_way.add(one_way.0);
         let quota = most.min(SLOWEST.checked_div(rows).unwrap_or(0).max(1));
         if row.slowest.len() < quota && self.kept < SLOWEST {
-            row.slowest.push(message());
+            row.slowest.push(SlowMessage { one_way, message: message() });
             self.kept.grow(1);
         } else if one_way > row.least
-            && let Some(fastest) = row.slowest.iter_mut().min_by_key(|kept| kept.one_way)
+            && let Some(fastest) = row.slowest.iter_mut().min_by_key(|slow| slow.one_way)
         {
-            *fastest = message();
+            *fastest = SlowMessage { one_way, message: message() };
         } else {
             return;
         }
-        row.least = row.slowest.iter().filter_map(|kept| kept.one_way).min().unwrap_or_default();
+        row.least = row.slowest.iter().map(|slow| slow.one_way).min().unwrap_or_default();
     }
 
     /// Takes the latencies since the last time.
@@ -89,7 +100,9 @@ impl RowIntervals {
             row.least = Nanos(0);
             std::mem::take(&mut row.slowest)
         });
-        slowest.map(|message| ChosenMessage { message, choice: Choice::Slowest })
+        let choice = Choice::Slowest;
+        let messages = slowest.filter_map(|slow| slow.message);
+        messages.map(move |message| ChosenMessage { message, choice, nondelivery: None })
     }
 }
 
@@ -101,7 +114,7 @@ mod tests {
     fn slowest_of(times: &[u64], most: usize) -> Vec<u64> {
         let mut rows = RowIntervals::default();
         for (number, &time) in (0..).zip(times) {
-            let message = || kept(number, time);
+            let message = || Some(kept(number, time));
             rows.add(GroupId(0), Nanos(time), most, message);
         }
         let mut all: Vec<u64> =
@@ -120,11 +133,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_sent_already_is_one_of_the_slowest_and_is_not_sent_again() {
+        let mut rows = RowIntervals::default();
+        for time in [5, 9, 7] {
+            rows.add(GroupId(0), Nanos(time), 2, || (time != 9).then(|| kept(time, time)));
+        }
+        let all: Vec<_> = rows.take_slowest().map(|chosen| chosen.message.one_way).collect();
+        assert_eq!(all, [Some(Nanos(7))]);
+    }
+
+    #[test]
     fn no_number_of_rows_takes_more_memory() {
         let mut rows = RowIntervals::default();
         for group in 0..5_000 {
             for time in 1..4 {
-                rows.add(GroupId(group), Nanos(time), 100, || kept(u64::from(group), time));
+                rows.add(GroupId(group), Nanos(time), 100, || Some(kept(u64::from(group), time)));
             }
         }
         let mut latencies = 0;

@@ -3,7 +3,8 @@
 use crate::backoff::Backoff;
 use crate::counts::SpanCounts;
 use crate::histogram;
-use crate::names::{BatchNames, ServiceProcess, row_attributes};
+use crate::ids::{IdOrigin, TraceId};
+use crate::names::{BatchNames, ROW_ID, ServiceProcess, row_attributes, tell_apart};
 use crate::post::{Answer, Client};
 use crate::proto::{
     Attribute, CUMULATIVE, ExponentialHistogram, Metric, MetricData, MetricsRequest,
@@ -12,21 +13,23 @@ use crate::proto::{
 use crate::queue::{REQUEST, SpanQueue, scope};
 use crate::sink::{LastBatch, SpanBatch, SpanChoice, SpanSink};
 use crate::spans::spans;
+use crate::stream::StreamExtent;
 use crate::url::{CollectorUrl, METRICS, TRACES};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
 use std::sync::PoisonError;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 use wirelap_events::human::counted;
-use wirelap_events::{GroupId, Nanos, TopicId};
+use wirelap_events::{GroupId, TopicId};
 use wirelap_history::Bins;
 use wirelap_process::rights;
 
 /// Batches that may wait for the thread.
 const BATCHES: usize = 2;
-/// The time that the thread has at the end beyond what it waits for answers.
+/// The time that the thread has at the end beyond that for what is left.
 const LAST_STEPS: Duration = Duration::from_secs(1);
 
 /// The settings of an export.
@@ -101,13 +104,10 @@ impl Exporter {
         let client = Client::new(&settings.url, &settings.headers)?;
         let (out, batches) = sync_channel(BATCHES);
         let (counts, last) = (SpanCounts::default(), LastBatch::default());
-        let ExportSettings { choice, wall_offset, .. } = settings;
-        let sink = SpanSink::new(out, last.clone(), counts.clone(), choice, wall_offset);
+        let chosen = (settings.choice, settings.host.clone());
+        let sink = SpanSink::new(out, last.clone(), counts.clone(), chosen, settings.wall_offset);
         let (say, ended) = sync_channel(1);
-        let (url, end) = (
-            settings.url.clone(),
-            times.end.saturating_add(times.patience).saturating_add(LAST_STEPS),
-        );
+        let (url, end) = (settings.url.clone(), times.end.saturating_add(LAST_STEPS));
         let sender = Sender::new(settings, client, times, counts.clone());
         let started = rights::spawn("otlp", move || {
             let _ = say.send(sender.run(&batches, &last));
@@ -124,7 +124,9 @@ impl Exporter {
     /// Waits until what was left has been sent, for a few seconds at most, and returns a sentence that says what came of the export. The sink must have been
     /// dropped.
     pub fn end(self) -> String {
-        let complaints = self.ended.recv_timeout(self.end).unwrap_or_default();
+        let ended = self.ended.recv_timeout(self.end);
+        let is_known = ended.is_ok();
+        let complaints = ended.unwrap_or_default();
         let (sent, dropped) = (self.counts.sent(), self.counts.dropped());
         let mut text =
             format!("OpenTelemetry: {} sent to {}", counted(sent, "span"), self.url.shown());
@@ -136,6 +138,9 @@ impl Exporter {
         }
         if let Some(why) = complaints.metrics {
             let _ = write!(text, "; metrics were not taken ({why})");
+        }
+        if !is_known {
+            text.push_str("; what became of the rest is not known: no answer came in time");
         }
         text
     }
@@ -156,15 +161,17 @@ struct Sender {
     counts: SpanCounts,
     queue: SpanQueue,
     topics: FxHashMap<TopicId, Box<str>>,
-    rows: FxHashMap<GroupId, RowLatencies>,
-    backoff: Backoff,
+    /// In order, so that of equal rows always the same are given a number.
+    rows: BTreeMap<GroupId, RowLatencies>,
+    spans_backoff: Backoff,
+    metrics_backoff: Backoff,
     complaints: Complaints,
     /// When the spans that wait are sent, full requests sooner; `None` if none waits.
     spans_due: Option<Instant>,
     /// When metrics are sent; `None` if the Collector takes none.
     metrics_due: Option<Instant>,
-    /// The time of the first and the last batch, in nanoseconds since 1970.
-    extent: Option<[u64; 2]>,
+    /// The time that the latencies are of; `None` before the first batch.
+    extent: Option<StreamExtent>,
     /// When everything ends; `None` as long as there may be further batches.
     end: Option<Instant>,
 }
@@ -185,8 +192,9 @@ impl Sender {
             counts,
             queue: SpanQueue::default(),
             topics: FxHashMap::default(),
-            rows: FxHashMap::default(),
-            backoff: Backoff::new(first, longest),
+            rows: BTreeMap::new(),
+            spans_backoff: Backoff::new(first, longest),
+            metrics_backoff: Backoff::new(first, longest),
             complaints: Complaints::default(),
             spans_due: None,
             metrics_due,
@@ -217,9 +225,13 @@ impl Sender {
 
     /// The time until something is to be sent.
     fn next_due(&self, now: Instant) -> Duration {
-        let due = [self.spans_due, self.metrics_due].into_iter().flatten().min();
-        let until = due.map_or(interval(&self.settings), |due| due.saturating_duration_since(now));
-        until.max(self.backoff.remaining(now).unwrap_or_default())
+        let wait = |due: Option<Instant>, backoff: &Backoff| {
+            let until = due?.saturating_duration_since(now);
+            Some(until.max(backoff.remaining(now).unwrap_or_default()))
+        };
+        let spans = wait(self.spans_due, &self.spans_backoff);
+        let metrics = wait(self.metrics_due, &self.metrics_backoff);
+        [spans, metrics].into_iter().flatten().min().unwrap_or(interval(&self.settings))
     }
 
     /// Makes spans of a batch's messages, and adds its latencies.
@@ -229,12 +241,21 @@ impl Sender {
         let host = &self.settings.host;
         let names = BatchNames { snapshot: &snapshot, topics: &self.topics, host, wall_offset };
         for message in messages {
-            for span in spans(&message, &names) {
+            let delivery = &*message.message.delivery;
+            let place = TraceId::of(delivery, IdOrigin { host, wall_offset });
+            let trace = self.queue.trace(place, delivery.message);
+            for span in spans(&message, trace, &names) {
                 self.queue.add(span, &self.counts);
             }
         }
         if self.queue.len() > 0 && self.spans_due.is_none() {
             self.spans_due = Instant::now().checked_add(self.times.gathering);
+        }
+        let (extent, is_new) =
+            StreamExtent::until(self.extent, [snapshot.since, snapshot.at], wall_offset);
+        self.extent = Some(extent);
+        if is_new {
+            self.rows.clear();
         }
         for (part, whole) in &snapshot.united {
             if let Some(of_part) = self.rows.remove(part) {
@@ -246,23 +267,24 @@ impl Sender {
             let known = self.rows.entry(row.id).or_default();
             known.bins.merge(&bins);
         }
-        for (id, known) in self.rows.iter_mut().filter(|(_, row)| row.attributes.is_empty()) {
-            known.attributes = names.row(*id).map(row_attributes).unwrap_or_default();
+        for (id, known) in &mut self.rows {
+            if let Some(row) = names.row(*id) {
+                known.attributes = row_attributes(row);
+            }
+            known.attributes.retain(|attribute| attribute.key != ROW_ID);
         }
-        let wall = |at: Nanos| at.0.saturating_add_signed(wall_offset);
-        let [first, _] = self.extent.unwrap_or([wall(snapshot.since), 0]);
-        self.extent = Some([first, wall(snapshot.at)]);
+        tell_apart(self.rows.iter_mut().map(|(id, known)| (*id, &mut known.attributes)));
     }
 
     /// Sends what is due, unless an answer has asked to wait.
     fn send_due(&mut self, now: Instant) {
         let is_due = |due: Option<Instant>| due.is_some_and(|due| due <= now);
-        if self.backoff.remaining(now).is_some() {
-            return;
-        }
-        if is_due(self.metrics_due) {
+        if is_due(self.metrics_due) && self.metrics_backoff.remaining(now).is_none() {
             self.metrics_due = now.checked_add(interval(&self.settings));
             self.send_metrics();
+        }
+        if self.spans_backoff.remaining(now).is_some() {
+            return;
         }
         let is_whole = |queue: &SpanQueue| queue.len() >= REQUEST;
         while is_whole(&self.queue) || (is_due(self.spans_due) && self.queue.len() > 0) {
@@ -285,18 +307,18 @@ impl Sender {
                 self.counts.add_dropped(rejected);
                 self.queue.remove_first(spans);
                 self.complaints.spans = why.or(self.complaints.spans.take());
-                self.backoff.succeeded();
+                self.spans_backoff.succeeded();
                 true
             }
-            Answer::Refused { why } => {
+            Answer::Refused { why, .. } => {
                 self.queue.drop_first(spans, &self.counts);
                 self.complaints.spans = Some(why);
-                self.backoff.succeeded();
+                self.spans_backoff.succeeded();
                 true
             }
             Answer::TryLater { after, why } => {
                 self.complaints.spans = Some(why);
-                self.backoff.failed(Instant::now(), after, fastrand::f64());
+                self.spans_backoff.failed(Instant::now(), after, fastrand::f64());
                 false
             }
         }
@@ -305,10 +327,9 @@ impl Sender {
     /// Sends the latencies of all rows. Those that are not taken are in the next ones, too.
     fn send_metrics(&mut self) {
         let Some(extent) = self.extent.filter(|_| !self.rows.is_empty()) else { return };
-        let points = self
-            .rows
-            .values()
-            .map(|row| histogram::point(&row.bins, row.attributes.clone(), extent));
+        let points = self.rows.values().map(|row| {
+            histogram::point(&row.bins, row.attributes.clone(), [extent.start, extent.end])
+        });
         let metric = Metric {
             name: "wirelap.message.latency".into(),
             description: "One-way latency, from the send call to the return of the read".into(),
@@ -330,14 +351,17 @@ impl Sender {
             }],
         };
         let url = self.settings.url.at(METRICS);
-        self.complaints.metrics = match self.client.post(&url, &request, self.patience()) {
+        let answer = self.client.post(&url, &request, self.patience());
+        if let Answer::TryLater { after, .. } = answer {
+            self.metrics_backoff.failed(Instant::now(), after, fastrand::f64());
+        } else {
+            self.metrics_backoff.succeeded();
+        }
+        self.complaints.metrics = match answer {
             Answer::Taken { why, .. } => why,
-            Answer::TryLater { after, why } => {
-                self.backoff.failed(Instant::now(), after, fastrand::f64());
-                Some(why)
-            }
-            Answer::Refused { why } => {
-                self.metrics_due = None;
+            Answer::TryLater { why, .. } => Some(why),
+            Answer::Refused { is_for_good, why } => {
+                self.metrics_due = self.metrics_due.filter(|_| !is_for_good);
                 Some(why)
             }
         };
@@ -353,11 +377,8 @@ impl Sender {
     fn send_rest(&mut self) {
         let Some(end) = Instant::now().checked_add(self.times.end) else { return };
         self.end = Some(end);
-        if self.metrics_due.is_some() && self.backoff.remaining(Instant::now()).is_none() {
-            self.send_metrics();
-        }
         while self.queue.len() > 0 {
-            let wait = self.backoff.remaining(Instant::now()).unwrap_or_default();
+            let wait = self.spans_backoff.remaining(Instant::now()).unwrap_or_default();
             if end.saturating_duration_since(Instant::now()) <= wait {
                 break;
             }
@@ -365,6 +386,9 @@ impl Sender {
             self.send_spans();
         }
         self.queue.drop_first(self.queue.len(), &self.counts);
+        if self.metrics_due.is_some() && self.metrics_backoff.remaining(Instant::now()).is_none() {
+            self.send_metrics();
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The numbers of traces and spans, made of what a message is known by: whoever sees the same bytes of the same connection makes the same ones.
 
 use std::net::{IpAddr, SocketAddr};
-use wirelap_events::{Delivery, Leg, Transport};
+use wirelap_events::{Delivery, FlowKey, Leg, MessageId, NetNs, Transport};
 
 /// Nanoseconds of the time by which messages are told apart that have the same place in a connection's bytes: where it is not known how many
 /// bytes had gone before, each session begins to count anew.
@@ -24,6 +24,15 @@ pub enum SpanRole {
     Producer = 1,
     Forwarder = 2,
     Consumer = 3,
+}
+
+/// Where and when numbers are made.
+#[derive(Clone, Copy, Debug)]
+pub struct IdOrigin<'a> {
+    /// The name of this host.
+    pub host: &'a str,
+    /// The nanoseconds by which the clock of the day is ahead of that of events.
+    pub wall_offset: i64,
 }
 
 /// Two words that depend on all that was added.
@@ -51,6 +60,17 @@ impl Mixer {
         self.add(address.port().into());
     }
 
+    /// The host, and what of it a connection cannot leave: others have the same addresses.
+    fn confines(&mut self, flow: &FlowKey, host: &str) {
+        if flow.scope == NetNs(0) && !flow.src.ip().is_loopback() && !flow.dst.ip().is_loopback() {
+            return;
+        }
+        self.add(flow.scope.0.into());
+        for byte in host.bytes() {
+            self.add(byte.into());
+        }
+    }
+
     /// The place of a message in the bytes of a connection.
     fn leg(&mut self, leg: &Leg) {
         self.address(leg.flow.src);
@@ -68,18 +88,26 @@ fn mixed(word: u64) -> u64 {
 }
 
 impl TraceId {
-    /// The number of a message's trace, by its first leg. `wall_offset` is the nanoseconds by which the clock of the day is ahead of
-    /// that of events.
-    pub fn of(delivery: &Delivery, wall_offset: i64) -> TraceId {
+    /// The number of a message's trace, by its first leg: that of all messages which have one place there.
+    pub fn of(delivery: &Delivery, origin: IdOrigin<'_>) -> TraceId {
         let mut mixer = Mixer::new();
-        let began = delivery.begins().unwrap_or_default().0.saturating_add_signed(wall_offset);
-        mixer.add(began / TIME_STEP);
+        let began = delivery.begins().unwrap_or_default().0;
+        mixer.add(began.saturating_add_signed(origin.wall_offset) / TIME_STEP);
         if let Some(first) = delivery.legs.first() {
+            mixer.confines(&first.flow, origin.host);
             mixer.leg(first);
         }
         let [first, second] = mixer.0;
         // A number of zeros alone is none.
         TraceId([first, second.max(1)])
+    }
+
+    /// The number of one of several messages that have one place: such as are in one compressed batch. The bits by which a share is chosen
+    /// stay the same.
+    #[must_use]
+    pub fn of_one(self, message: MessageId) -> TraceId {
+        let [first, second] = self.0;
+        TraceId([mixed(first ^ mixed(message.0)), second])
     }
 
     /// The number as it is sent.
@@ -125,8 +153,18 @@ mod tests {
 
     fn at(start: u64, times: &[(Stage, u64)]) -> Delivery {
         let mut first = leg(times);
+        let address = |host| SocketAddr::from(([10, 0, 0, host], 1_883));
+        first.flow = FlowKey::new(Transport::Tcp, address(1), address(2), NetNs(0));
         first.flow_range.range = ByteRange::new(Offset(start), 80);
         delivery([first])
+    }
+
+    fn here(wall_offset: i64) -> IdOrigin<'static> {
+        IdOrigin { host: "here", wall_offset }
+    }
+
+    fn there(wall_offset: i64) -> IdOrigin<'static> {
+        IdOrigin { host: "there", wall_offset }
     }
 
     #[test]
@@ -134,10 +172,10 @@ mod tests {
         // One sees the send, with a clock of its own, the other only the arrival.
         let sender = at(7_000, &[(Stage::Send, 5_000_400_000), (Stage::Xmit, 5_000_410_000)]);
         let receiver = at(7_000, &[(Stage::Rx, 900_000), (Stage::Read, 950_000)]);
-        let (a, b) = (TraceId::of(&sender, 0), TraceId::of(&receiver, 5_000_000_000));
+        let (a, b) = (TraceId::of(&sender, here(0)), TraceId::of(&receiver, there(5_000_000_000)));
         assert_eq!(a, b);
         assert_eq!(a.span(SpanRole::Producer, None), b.span(SpanRole::Producer, None));
-        assert_ne!(a, TraceId::of(&sender, 1_000_000_000), "a later session");
+        assert_ne!(a, TraceId::of(&sender, here(1_000_000_000)), "a later session");
     }
 
     #[test]
@@ -147,7 +185,7 @@ mod tests {
         for number in 0..20_000 {
             let mut one = at(number * 64, &times);
             one.legs[0].flow = flow(1_000 + u16::try_from(number % 7).unwrap(), 1_883);
-            ids.insert(TraceId::of(&one, 0));
+            ids.insert(TraceId::of(&one, here(0)));
         }
         assert_eq!(ids.len(), 20_000);
         let chosen = |share| ids.iter().filter(|id| id.is_in(share)).count();
@@ -158,9 +196,34 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_leave_a_host_or_a_namespace_is_told_from_that_of_others() {
+        let mut one = at(7_000, &[(Stage::Send, 10)]);
+        let mut ids = HashSet::new();
+        for (loopback, scope) in [(true, 0), (true, 1), (true, 2), (false, 1)] {
+            let first = &mut one.legs[0];
+            let address = std::net::SocketAddr::from(([10, 0, 0, 1], 1_883));
+            first.flow = FlowKey { src: address, dst: address, ..flow(1, 1_883) };
+            if loopback {
+                first.flow = flow(1, 1_883);
+            }
+            first.flow.scope = NetNs(scope);
+            ids.extend([TraceId::of(&one, here(0)), TraceId::of(&one, there(0))]);
+        }
+        assert_eq!(ids.len(), 8);
+    }
+
+    #[test]
+    fn messages_in_one_place_have_numbers_of_their_own_and_share_the_bits_of_choice() {
+        let place = TraceId::of(&at(7_000, &[(Stage::Send, 10)]), here(0));
+        let all: HashSet<TraceId> = (0..1_000).map(|one| place.of_one(MessageId(one))).collect();
+        assert_eq!((all.len(), all.contains(&place)), (1_000, false));
+        assert!(all.iter().all(|one| one.bytes()[8..] == place.bytes()[8..]));
+    }
+
+    #[test]
     fn parts_of_a_way_have_numbers_of_their_own() {
         let one = at(64, &[(Stage::Send, 10), (Stage::Read, 20)]);
-        let trace = TraceId::of(&one, 0);
+        let trace = TraceId::of(&one, here(0));
         let mut other_reader = one.legs[0].clone();
         other_reader.to = Some(wirelap_events::SocketId(9));
         let spans = [

@@ -12,6 +12,7 @@
 //! | `choice` | the slowest messages of a row in an interval, and its latencies |
 //! | [`Exporter`] | the thread: makes spans, sends them, tries again, and says at the end what came of it |
 //! | `spans`, `histogram` | a message as spans; a distribution as an exponential histogram |
+//! | `stream` | the time that cumulative values are of |
 //! | `ids`, `names` | numbers of traces and spans; names of rows and processes |
 //! | `post` | a request over HTTP and what its answer means |
 //! | [`CollectorUrl`] | the address of a Collector |
@@ -32,6 +33,7 @@ mod proto;
 mod queue;
 mod sink;
 mod spans;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod url;

@@ -45,6 +45,21 @@ pub fn row_attributes(group: &Group) -> Vec<Attribute> {
     all
 }
 
+/// The attribute with the number of a row that an earlier one equals.
+pub const ROW_ID: &str = "wirelap.row.id";
+
+/// Gives a number to those rows whose attributes an earlier row has: no two rows are one series.
+pub fn tell_apart<'a>(rows: impl Iterator<Item = (GroupId, &'a mut Vec<Attribute>)>) {
+    let mut seen: Vec<&[Attribute]> = Vec::new();
+    for (id, attributes) in rows {
+        if seen.contains(&attributes.as_slice()) {
+            attributes.push(Attribute::new(ROW_ID, u64::from(id.0)));
+        } else {
+            seen.push(attributes);
+        }
+    }
+}
+
 /// The attributes of an address, under this name.
 pub fn address(name: &str, address: SocketAddr) -> [Attribute; 2] {
     [
@@ -139,6 +154,15 @@ mod tests {
         for (middleware, broker, wanted) in names {
             assert_eq!(system(middleware, broker), wanted);
         }
+    }
+
+    #[test]
+    fn rows_that_have_the_same_name_and_address_are_told_apart() {
+        let mut all = ["a", "b", "a", "a"].map(|name| vec![Attribute::new("wirelap.row", name)]);
+        tell_apart((7..).map(GroupId).zip(&mut all));
+        let id = |id: u64| Attribute::new(ROW_ID, id);
+        assert_eq!(all.each_ref().map(Vec::len), [1, 1, 2, 2]);
+        assert_eq!((&all[2][1], &all[3][1]), (&id(9), &id(10)));
     }
 
     #[test]

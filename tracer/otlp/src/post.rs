@@ -20,8 +20,8 @@ pub enum Answer {
     Taken { rejected: u64, why: Option<String> },
     /// The request may be tried again, after a time if the answer has one.
     TryLater { after: Option<Duration>, why: String },
-    /// The request must not be tried again.
-    Refused { why: String },
+    /// The request must not be tried again; nor further ones, if the Collector does not know such requests.
+    Refused { is_for_good: bool, why: String },
 }
 
 /// A client of a Collector.
@@ -80,7 +80,7 @@ fn meaning<B>(response: &Response<B>, body: &[u8]) -> Answer {
         let after = after.and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
         return Answer::TryLater { after, why };
     }
-    Answer::Refused { why }
+    Answer::Refused { is_for_good: matches!(status.as_u16(), 404 | 405 | 501), why }
 }
 
 /// Headers in the form of the SDKs' environment variable: `name=value,name=value`, with `%20` for what cannot stand there.
@@ -117,8 +117,11 @@ mod tests {
         for status in [429, 502, 503, 504] {
             assert!(matches!(answer(status, None, b""), Answer::TryLater { after: None, .. }));
         }
-        for status in [301, 400, 401, 403, 404, 413, 500, 501] {
-            assert!(matches!(answer(status, Some("3"), b""), Answer::Refused { .. }), "{status}");
+        for status in [301, 400, 401, 403, 404, 405, 413, 500, 501] {
+            let Answer::Refused { is_for_good, .. } = answer(status, Some("3"), b"") else {
+                panic!("{status}")
+            };
+            assert_eq!(is_for_good, [404, 405, 501].contains(&status), "{status}");
         }
         assert_eq!(answer(200, None, b""), Answer::Taken { rejected: 0, why: None });
         assert_eq!(answer(200, None, b"no protobuf"), Answer::Taken { rejected: 0, why: None });

@@ -7,6 +7,7 @@ use crate::proto::{ResourceSpans, SCHEMA_URL, Scope, ScopeSpans, Span, TraceRequ
 use crate::spans::ProcessSpan;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
+use wirelap_events::MessageId;
 
 /// The most spans that wait. One takes about 2 KiB.
 pub const QUEUE: usize = 8_192;
@@ -21,9 +22,37 @@ pub struct SpanQueue {
     waiting: VecDeque<ProcessSpan>,
     known: FxHashSet<(TraceId, SpanId)>,
     in_order: VecDeque<(TraceId, SpanId)>,
+    places: SharedPlaces,
+}
+
+/// The first message of each place in the bytes of connections: of others there, it is not known which of them another host would take for the same.
+#[derive(Debug, Default)]
+struct SharedPlaces {
+    first: FxHashMap<TraceId, MessageId>,
+    in_order: VecDeque<TraceId>,
+}
+
+impl SharedPlaces {
+    fn trace(&mut self, place: TraceId, message: MessageId) -> TraceId {
+        let first = *self.first.entry(place).or_insert_with(|| {
+            self.in_order.push_back(place);
+            message
+        });
+        if self.in_order.len() > REMEMBERED
+            && let Some(oldest) = self.in_order.pop_front()
+        {
+            self.first.remove(&oldest);
+        }
+        if first == message { place } else { place.of_one(message) }
+    }
 }
 
 impl SpanQueue {
+    /// The number of a message's trace, which begins at this place.
+    pub fn trace(&mut self, place: TraceId, message: MessageId) -> TraceId {
+        self.places.trace(place, message)
+    }
+
     /// Adds a span, unless it has been added before. Without room, the oldest goes.
     pub fn add(&mut self, span: ProcessSpan, counts: &SpanCounts) {
         if !self.known.insert(span.id) {
@@ -86,14 +115,14 @@ pub fn scope() -> Scope {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::SpanRole;
+    use crate::ids::{IdOrigin, SpanRole};
     use wirelap_events::{ByteRange, Offset};
     use wirelap_test_support::delivered::{delivery, leg};
 
     fn span(number: u64) -> ProcessSpan {
         let mut leg = leg(&[]);
         leg.flow_range.range = ByteRange::new(Offset(number), 1);
-        let trace = TraceId::of(&delivery([leg]), 0);
+        let trace = TraceId::of(&delivery([leg]), IdOrigin { host: "", wall_offset: 0 });
         let id = trace.span(SpanRole::Producer, None);
         let span = Span { span_id: id.bytes(), ..Span::default() };
         ProcessSpan { process: ServiceProcess::default(), id: (trace, id), span }
@@ -126,5 +155,21 @@ mod tests {
             queue.add(span(number), &counts);
         }
         assert_eq!((queue.known.len(), queue.in_order.len()), (REMEMBERED, REMEMBERED));
+        for number in 0..100_000 {
+            queue.trace(span(number).id.0, MessageId(number));
+        }
+        let places = &queue.places;
+        assert_eq!((places.first.len(), places.in_order.len()), (REMEMBERED, REMEMBERED));
+    }
+
+    #[test]
+    fn messages_of_one_place_are_different_traces_and_one_message_is_one() {
+        let mut queue = SpanQueue::default();
+        let [one, other] = [span(0), span(1)].map(|span| span.id.0);
+        let ids = [(one, 7), (one, 8), (one, 7), (one, 8), (other, 9)]
+            .map(|(place, message)| queue.trace(place, MessageId(message)));
+        assert_eq!([ids[0], ids[2], ids[4]], [one, one, other]);
+        assert_eq!(ids[1], ids[3]);
+        assert_ne!(ids[1], one);
     }
 }

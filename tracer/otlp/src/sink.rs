@@ -2,11 +2,11 @@
 
 use crate::choice::{Choice, ChosenMessage, RowIntervals};
 use crate::counts::SpanCounts;
-use crate::ids::TraceId;
+use crate::ids::{IdOrigin, TraceId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, PoisonError};
-use wirelap_correlate::{DelayCause, DeliverySink, Snapshot};
+use wirelap_correlate::{DelayCause, DeliverySink, Nondelivery, Snapshot};
 use wirelap_events::{Delivery, GroupId, Nanos, TopicId};
 use wirelap_history::{Bins, KeptMessage, MessageFate};
 
@@ -51,6 +51,8 @@ pub struct SpanSink {
     last: LastBatch,
     counts: SpanCounts,
     choice: SpanChoice,
+    /// The name of this host.
+    host: String,
     wall_offset: fn() -> i64,
     rows: RowIntervals,
     batch: SpanBatch,
@@ -68,7 +70,7 @@ impl SpanSink {
         out: SyncSender<SpanBatch>,
         last: LastBatch,
         counts: SpanCounts,
-        choice: SpanChoice,
+        (choice, host): (SpanChoice, String),
         wall_offset: fn() -> i64,
     ) -> SpanSink {
         SpanSink {
@@ -76,6 +78,7 @@ impl SpanSink {
             last,
             counts,
             choice,
+            host,
             wall_offset,
             rows: RowIntervals::default(),
             batch: SpanBatch { wall_offset: wall_offset(), ..SpanBatch::default() },
@@ -86,14 +89,22 @@ impl SpanSink {
         }
     }
 
-    /// Keeps a message of the share, or one that was not delivered.
-    fn keep(&mut self, choice: Choice, message: impl FnOnce() -> KeptMessage, spans: usize) {
+    /// Keeps a message of the share, or one that was not delivered. Returns whether there was room.
+    fn keep(&mut self, spans: usize, message: impl FnOnce() -> ChosenMessage) -> bool {
         if self.others >= MESSAGES {
             self.counts.add_dropped(spans as u64);
-            return;
+            return false;
         }
         self.others = self.others.saturating_add(1);
-        self.batch.messages.push(ChosenMessage { message: message(), choice });
+        self.batch.messages.push(message());
+        true
+    }
+
+    /// True if a message is one of the share.
+    fn is_in_share(&self, delivery: &Delivery) -> bool {
+        let origin = IdOrigin { host: &self.host, wall_offset: self.batch.wall_offset };
+        let share = self.choice.share;
+        share > 0.0 && TraceId::of(delivery, origin).is_in(share)
     }
 
     /// Takes a message that was read, wholly or in part.
@@ -103,12 +114,13 @@ impl SpanSink {
         }
         let one_way = delivery.one_way();
         let message = || KeptMessage { delivery: Arc::new(delivery.clone()), one_way, cause, fate };
+        let chosen =
+            || ChosenMessage { message: message(), choice: Choice::Share, nondelivery: None };
+        let is_sent =
+            self.is_in_share(delivery) && self.keep(delivery.legs.len().saturating_add(1), chosen);
         if let Some(one_way) = one_way.filter(|_| fate == MessageFate::Delivered) {
+            let message = || (!is_sent).then(message);
             self.rows.add(delivery.group, one_way, self.choice.slowest, message);
-        }
-        let share = self.choice.share;
-        if share > 0.0 && TraceId::of(delivery, self.batch.wall_offset).is_in(share) {
-            self.keep(Choice::Share, message, delivery.legs.len().saturating_add(1));
         }
     }
 
@@ -170,15 +182,27 @@ impl DeliverySink for SpanSink {
         }
     }
 
-    fn takes_given_up(&self, _: GroupId) -> bool {
-        !self.is_closed && self.others < MESSAGES
+    fn takes_given_up(&self, _: GroupId, why: Option<Nondelivery>) -> bool {
+        let is_sent = why.is_some_and(|why| choice_of(why) == Choice::Undelivered);
+        !self.is_closed && (is_sent || self.choice.share > 0.0)
     }
 
-    fn undelivered(&mut self, so_far: &Delivery, at_end: bool) {
-        let fate = MessageFate::Undelivered { at_end };
+    fn undelivered(&mut self, so_far: &Delivery, why: Nondelivery) {
+        if self.is_closed {
+            return;
+        }
+        let choice = choice_of(why);
+        if choice == Choice::Share && !self.is_in_share(so_far) {
+            return;
+        }
+        let fate = MessageFate::Undelivered { at_end: why == Nondelivery::UnderWay };
         let delivery = || Arc::new(so_far.clone());
         let message = || KeptMessage { delivery: delivery(), one_way: None, cause: None, fate };
-        self.keep(Choice::Undelivered, message, so_far.legs.len());
+        self.keep(so_far.legs.len(), || ChosenMessage {
+            message: message(),
+            choice,
+            nondelivery: Some(why),
+        });
     }
 
     fn published(&mut self, snapshot: &Arc<Snapshot>) {
@@ -198,6 +222,14 @@ impl DeliverySink for SpanSink {
                 self.rows = RowIntervals::default();
             }
         }
+    }
+}
+
+/// The reason to send a message that was not delivered.
+fn choice_of(why: Nondelivery) -> Choice {
+    match why {
+        Nondelivery::Lost | Nondelivery::Unread | Nondelivery::UnderWay => Choice::Undelivered,
+        Nondelivery::ForNobody | Nondelivery::NotFollowed => Choice::Share,
     }
 }
 

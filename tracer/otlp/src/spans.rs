@@ -13,6 +13,7 @@ use crate::choice::{Choice, ChosenMessage};
 use crate::ids::{SpanId, SpanRole, TraceId};
 use crate::names::{BatchNames, ServiceProcess, address, row_attributes, shortened};
 use crate::proto::{Attribute, Span, SpanEvent, SpanKind, SpanLink, Status, StatusCode};
+use wirelap_correlate::Nondelivery;
 use wirelap_events::{Delivery, Leg, LegHosts, Nanos, Segment, Stage, TaskId};
 use wirelap_history::MessageFate;
 
@@ -77,10 +78,9 @@ impl<'a> Stay<'a> {
     }
 }
 
-/// The spans of a message.
-pub fn spans(chosen: &ChosenMessage, names: &BatchNames<'_>) -> Vec<ProcessSpan> {
+/// The spans of a message, which are this trace.
+pub fn spans(chosen: &ChosenMessage, trace: TraceId, names: &BatchNames<'_>) -> Vec<ProcessSpan> {
     let delivery = &*chosen.message.delivery;
-    let trace = TraceId::of(delivery, names.wall_offset);
     let row = names.row(delivery.group);
     let topic =
         delivery.topic.and_then(|topic| names.topics.get(&topic)).map(|name| shortened(name));
@@ -122,12 +122,12 @@ pub fn spans(chosen: &ChosenMessage, names: &BatchNames<'_>) -> Vec<ProcessSpan>
         };
         all.push(ProcessSpan { process, id: (trace, id), span });
     }
-    if chosen.message.fate == (MessageFate::Undelivered { at_end: false })
+    if chosen.nondelivery == Some(Nondelivery::Lost)
         && let Some(last) = all.last_mut()
     {
-        let message = "the message was given up, because nobody was seen to read it".to_owned();
+        let message = "the message was lost: nobody read it, and somebody should have".to_owned();
         last.span.status = Some(Status { message, code: StatusCode::Error as i32 });
-        last.span.attributes.push(Attribute::new("error.type", "undelivered"));
+        last.span.attributes.push(Attribute::new("error.type", "lost"));
     }
     all
 }
@@ -176,11 +176,13 @@ fn message_attributes(
     ));
     all.push(Attribute::new(
         "wirelap.fate",
-        match message.fate {
-            MessageFate::Delivered => "delivered",
-            MessageFate::Aside => "seen_in_part",
-            MessageFate::Undelivered { at_end: false } => "undelivered",
-            MessageFate::Undelivered { at_end: true } => "under_way",
+        match (message.fate, chosen.nondelivery) {
+            (MessageFate::Delivered, _) => "delivered",
+            (_, None | Some(Nondelivery::NotFollowed)) => "seen_in_part",
+            (_, Some(Nondelivery::Lost)) => "lost",
+            (_, Some(Nondelivery::Unread)) => "unread",
+            (_, Some(Nondelivery::ForNobody)) => "for_nobody",
+            (_, Some(Nondelivery::UnderWay)) => "under_way",
         },
     ));
     if let Some(one_way) = message.one_way.filter(|_| message.fate == MessageFate::Delivered) {

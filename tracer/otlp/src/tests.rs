@@ -1,19 +1,24 @@
 //! Exports to a Collector in this process, which reads what it gets by OpenTelemetry's own description.
 
+mod messages;
+mod signals;
+
 use crate::exporter::{ExportSettings, ExportTimes, Exporter};
 use crate::sink::{SpanChoice, SpanSink};
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::metrics::v1::ExponentialHistogramDataPoint;
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
+use std::collections::HashSet;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
-use wirelap_correlate::{DeliverySink, Group, Snapshot};
+use wirelap_correlate::{DeliverySink, Group, Nondelivery, Snapshot};
 use wirelap_events::{
     ByteRange, Delivery, GroupId, MessageId, Nanos, Offset, Stage, Stamp, TopicId,
 };
@@ -49,8 +54,8 @@ struct Got {
     body: Vec<u8>,
 }
 
-/// What a Collector does with a request.
-type Script = fn(usize) -> Reaction;
+/// What a Collector does with a request, by its number and path.
+type Script = fn(usize, &str) -> Reaction;
 
 enum Reaction {
     /// It answers with this status line, and headers.
@@ -63,7 +68,7 @@ enum Reaction {
 
 const OK: Reaction = Reaction::Answer("200 OK\r\n");
 
-/// A Collector, by the number of a request.
+/// A Collector.
 fn collector(script: Script) -> (SocketAddr, Receiver<Got>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -72,7 +77,7 @@ fn collector(script: Script) -> (SocketAddr, Receiver<Got>) {
         let (mut number, mut silent) = (0, Vec::new());
         for mut stream in listener.incoming().flatten() {
             while let Some(request) = read(&mut stream) {
-                let reaction = script(number);
+                let reaction = script(number, &request.path);
                 number += 1;
                 let _ = out.send(request);
                 match reaction {
@@ -165,7 +170,7 @@ fn spans(got: &[Got]) -> Vec<Span> {
 
 #[test]
 fn messages_and_latencies_arrive() {
-    let (address, got) = collector(|_| OK);
+    let (address, got) = collector(|_, _| OK);
     let (mut sink, exporter) = start(address, SHARE, TIMES);
     sink.topic(TopicId(1), b"sensors/1");
     for number in 0..1_000 {
@@ -206,7 +211,7 @@ fn messages_and_latencies_arrive() {
 
 #[test]
 fn the_slowest_are_sent_once_an_interval() {
-    let (address, got) = collector(|_| OK);
+    let (address, got) = collector(|_, _| OK);
     let choice = SpanChoice { slowest: 2, share: 0.0, interval: Nanos(1_000) };
     let (mut sink, exporter) = start(address, choice, TIMES);
     sink.published(&snapshot(1));
@@ -232,7 +237,7 @@ fn the_slowest_are_sent_once_an_interval() {
 
 #[test]
 fn what_can_be_tried_again_is_and_arrives_once() {
-    let (address, got) = collector(|number| match number {
+    let (address, got) = collector(|number, _| match number {
         0 => Reaction::Answer("429 Too Many Requests\r\nRetry-After: 0\r\n"),
         1 => Reaction::Answer("503 Service Unavailable\r\n"),
         2 | 3 => Reaction::Close,
@@ -253,7 +258,7 @@ fn what_can_be_tried_again_is_and_arrives_once() {
 
 #[test]
 fn what_is_refused_is_dropped_and_said() {
-    let (address, got) = collector(|_| Reaction::Answer("400 Bad Request\r\n"));
+    let (address, got) = collector(|_, _| Reaction::Answer("400 Bad Request\r\n"));
     let (mut sink, exporter) = start(address, SHARE, TIMES);
     sink.delivery(&message(0, 5));
     sink.published(&snapshot(1));
@@ -275,7 +280,7 @@ fn flood(address: SocketAddr, times: ExportTimes) -> (String, u64) {
     let counts = exporter.counts();
     for number in 0..20_000_u64 {
         sink.delivery(&message(number, 5 + number % 90));
-        sink.undelivered(&message(100_000 + number, 5), false);
+        sink.undelivered(&message(100_000 + number, 5), Nondelivery::Lost);
         if number % 50 == 0 {
             sink.published(&snapshot(number));
         }
@@ -293,7 +298,7 @@ fn nobody_waits_for_a_collector_that_is_not_there_or_silent() {
     assert!(text.contains("efused"), "{text}");
     // Each message has two spans, and messages that are not delivered and have no place are none.
     assert!((40_000..=80_000).contains(&all), "{all}");
-    let (silent, _got) = collector(|_| Reaction::Silence);
+    let (silent, _got) = collector(|_, _| Reaction::Silence);
     let patience = Duration::from_millis(20);
     let (text, _) = flood(silent, ExportTimes { patience, ..times });
     assert!(text.contains("timeout"), "{text}");
@@ -301,7 +306,7 @@ fn nobody_waits_for_a_collector_that_is_not_there_or_silent() {
 
 #[test]
 fn no_collector_answers_in_time_to_stop_an_end() {
-    let (silent, got) = collector(|_| Reaction::Silence);
+    let (silent, got) = collector(|_, _| Reaction::Silence);
     let times = ExportTimes { patience: LONG, end: Duration::from_millis(20), ..TIMES };
     let (mut sink, exporter) = start(silent, SHARE, times);
     sink.delivery(&message(0, 5));
@@ -323,7 +328,7 @@ fn headers_that_are_none_are_said_at_once() {
 
 #[test]
 fn rows_that_are_one_have_one_histogram() {
-    let (address, got) = collector(|_| OK);
+    let (address, got) = collector(|_, _| OK);
     let choice = SpanChoice { slowest: 0, share: 0.0, interval: Nanos(u64::MAX) };
     let (mut sink, exporter) = start(address, choice, TIMES);
     sink.delivery(&Delivery { group: GroupId(1), ..message(0, 5) });
@@ -336,10 +341,16 @@ fn rows_that_are_one_have_one_histogram() {
     sink.published(&Arc::new(Snapshot { united, ..(*snapshot(2)).clone() }));
     drop(sink);
     exporter.end();
-    let last = got.try_iter().filter(|got| got.path == "/v1/metrics").last().unwrap();
+    let got: Vec<Got> = got.try_iter().collect();
+    let counts: Vec<u64> = points(&got).iter().map(|point| point.count).collect();
+    assert_eq!(counts, [2]);
+}
+
+/// The values of the last request with metrics.
+fn points(got: &[Got]) -> Vec<ExponentialHistogramDataPoint> {
+    let last = got.iter().rfind(|got| got.path == "/v1/metrics").unwrap();
     let request = ExportMetricsServiceRequest::decode(last.body.as_slice()).unwrap();
     let metric = &request.resource_metrics[0].scope_metrics[0].metrics[0];
     let Some(Data::ExponentialHistogram(histogram)) = &metric.data else { panic!("{metric:?}") };
-    let counts: Vec<u64> = histogram.data_points.iter().map(|point| point.count).collect();
-    assert_eq!(counts, [2]);
+    histogram.data_points.clone()
 }

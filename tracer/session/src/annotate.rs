@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use wirelap_correlate::{Correlator, DelayCause, DeliverySink};
+use wirelap_correlate::{Correlator, DelayCause, DeliverySink, Nondelivery};
 use wirelap_events::{
     Delivery, Event, GroupId, Leg, MAX_LEGS, Nanos, Pid, Segment, SocketId, Stage, StageTimes,
     TaskId, Tid, TopicId,
@@ -77,15 +77,21 @@ impl DeliverySink for AnnotatingSink<'_> {
         self.sink.topic(topic, name);
     }
 
-    fn takes_given_up(&self, _: GroupId) -> bool {
+    fn secret_topic(&mut self, topic: TopicId, name: &[u8]) {
+        self.sink.secret_topic(topic, name);
+    }
+
+    fn takes_given_up(&self, _: GroupId, _: Option<Nondelivery>) -> bool {
         true
     }
 
-    fn undelivered(&mut self, so_far: &Delivery, at_end: bool) {
-        let status = if at_end { MessageStatus::UnderWay } else { MessageStatus::Undelivered };
+    fn undelivered(&mut self, so_far: &Delivery, why: Nondelivery) {
+        let is_under_way = why == Nondelivery::UnderWay;
+        let status =
+            if is_under_way { MessageStatus::UnderWay } else { MessageStatus::Undelivered };
         self.annotator.add(so_far, None, status);
-        if self.sink.takes_given_up(so_far.group) {
-            self.sink.undelivered(so_far, at_end);
+        if self.sink.takes_given_up(so_far.group, Some(why)) {
+            self.sink.undelivered(so_far, why);
         }
     }
 }

@@ -140,7 +140,6 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     });
     let Findings { snapshot, error, recorder, .. } = tracer.end()?;
     on_event.end();
-    otlp.end();
     let report = RunReport {
         hooks,
         environment,
@@ -154,6 +153,8 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     } else {
         Ok(())
     };
+    // It may take seconds, in which nothing that was measured is lost.
+    otlp.end();
     let failed = match stopped {
         // A signal is the usual way to end this command.
         Ok(()) | Err(TrialStopped::Interrupted(_)) => None,

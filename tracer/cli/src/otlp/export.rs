@@ -7,11 +7,9 @@ use std::time::Duration;
 use wirelap_correlate::SinkPair;
 use wirelap_events::Nanos;
 use wirelap_otlp::{ExportSettings, Exporter, SpanChoice, SpanSink};
+use wirelap_process::steward::OTLP_HEADERS;
 use wirelap_process::{Failure, output};
 use wirelap_session::machine;
-
-/// The variable with headers of requests, which the SDKs of OpenTelemetry have too. Keys to services are no words for a command line.
-const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
 
 /// A sink, and the one that chooses messages for spans beside it.
 pub type ExportedSink<S> = SinkPair<S, SpanSink>;
@@ -38,7 +36,7 @@ impl OtlpArgs {
         let interval = u64::try_from(self.otlp_interval.as_nanos()).unwrap_or(u64::MAX);
         Ok(WantedExport(Some(ExportSettings {
             url,
-            headers: std::env::var(HEADERS).unwrap_or_default(),
+            headers: std::env::var(OTLP_HEADERS).unwrap_or_default(),
             choice: SpanChoice {
                 slowest: self.otlp_slowest.into(),
                 share: self.otlp_share.unwrap_or(0.0),

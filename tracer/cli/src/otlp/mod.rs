@@ -23,7 +23,7 @@ const MOST_SLOWEST: i64 = 64;
 #[cfg_attr(not(feature = "otlp"), expect(dead_code, reason = "refused with --otlp"))]
 pub struct OtlpArgs {
     /// Send spans of some messages, and the latencies of all rows, to the OpenTelemetry Collector at this address (http://127.0.0.1:4318), by
-    /// OTLP over HTTP: the slowest of each row, those that were not delivered, and a share. Names of programs and topics are sent, no
+    /// OTLP over HTTP: the slowest of each row, those that were lost or not read, and a share. Names of programs and topics are sent, no
     /// payload. `OTEL_EXPORTER_OTLP_HEADERS` has headers, as for others (wirelap must be built with the feature `otlp`)
     #[arg(long, value_name = "URL")]
     pub otlp: Option<String>,

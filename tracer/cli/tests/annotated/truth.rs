@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use wirelap_correlate::{Config, Correlator, DelayCause, DeliverySink, Label};
+use wirelap_correlate::{Config, Correlator, DelayCause, DeliverySink, Label, Nondelivery};
 use wirelap_events::{Delivery, FlowId, GroupId, Leg, Nanos, Pid, Segment, Stage};
 use wirelap_recording::{Entry, Note, Recording};
 
@@ -98,12 +98,13 @@ impl DeliverySink for TruthRecord {
         self.hear(delivery, None, if warmup { "warm-up" } else { "incomplete" });
     }
 
-    fn takes_given_up(&self, _: GroupId) -> bool {
+    fn takes_given_up(&self, _: GroupId, _: Option<Nondelivery>) -> bool {
         true
     }
 
-    fn undelivered(&mut self, so_far: &Delivery, at_end: bool) {
-        self.hear(so_far, None, if at_end { "under way" } else { "undelivered" });
+    fn undelivered(&mut self, so_far: &Delivery, why: Nondelivery) {
+        let is_under_way = why == Nondelivery::UnderWay;
+        self.hear(so_far, None, if is_under_way { "under way" } else { "undelivered" });
     }
 }
 

@@ -22,4 +22,4 @@ mod sockets;
 mod totals;
 
 pub use correlator::Correlator;
-pub use sink::{DeliverySink, SinkPair};
+pub use sink::{DeliverySink, Nondelivery, SinkPair};

@@ -5,6 +5,21 @@ use std::sync::Arc;
 use wirelap_events::{Delivery, GroupId, TopicId};
 use wirelap_why::DelayCause;
 
+/// The reason why a message was not seen to be delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nondelivery {
+    /// The message is lost: its subscriber got others before and after it or has left, or its datagram was not read.
+    Lost,
+    /// Nobody was seen to read its bytes, which may wait in a socket.
+    Unread,
+    /// Nobody is known whom it would have been for.
+    ForNobody,
+    /// A pause of the observation, or a lost event, hides the rest of its way.
+    NotFollowed,
+    /// The message was under way when the observation ended.
+    UnderWay,
+}
+
 /// Takes deliveries as they become complete.
 pub trait DeliverySink {
     /// Takes one delivery: matched from its first send to its last read.
@@ -32,15 +47,19 @@ pub trait DeliverySink {
     /// Takes the name of a topic that it needs, before the first delivery that has this topic.
     fn topic(&mut self, _topic: TopicId, _name: &[u8]) {}
 
-    /// True if the sink is also told what becomes of the messages of this row that are given up. It is asked for each of them, because
-    /// the report takes time to put together.
-    fn takes_given_up(&self, _group: GroupId) -> bool {
+    /// Takes the name of a topic that it needs and that was found in the text of an encrypted connection: it must leave this process on the screen
+    /// only.
+    fn secret_topic(&mut self, _topic: TopicId, _name: &[u8]) {}
+
+    /// True if the sink is also told what became of a message of this row that is given up: why it was not delivered, or `None` if it was
+    /// read. It is asked for each of them, because the report takes time to put together.
+    fn takes_given_up(&self, _group: GroupId, _why: Option<Nondelivery>) -> bool {
         false
     }
 
-    /// Takes what is known of a message that is given up, or still under way `at_end`: its legs as far as it came. It was
-    /// not seen to be delivered; a stream's bytes may wait in the receiver's queue.
-    fn undelivered(&mut self, _so_far: &Delivery, _at_end: bool) {}
+    /// Takes what is known of a message that is given up, or still under way at the end: its legs as far as it came, and why it was
+    /// not seen to be delivered.
+    fn undelivered(&mut self, _so_far: &Delivery, _why: Nondelivery) {}
 
     /// Takes a snapshot that is published; the deliveries before it were taken before.
     fn published(&mut self, _snapshot: &Arc<Snapshot>) {}
@@ -98,19 +117,28 @@ impl<A: DeliverySink, B: DeliverySink> DeliverySink for SinkPair<A, B> {
         }
     }
 
-    fn takes_given_up(&self, group: GroupId) -> bool {
-        self.first.takes_given_up(group)
-            || self.second.as_ref().is_some_and(|second| second.takes_given_up(group))
+    fn secret_topic(&mut self, topic: TopicId, name: &[u8]) {
+        if self.first.needs_topic(topic) {
+            self.first.secret_topic(topic, name);
+        }
+        if let Some(second) = self.second.as_mut().filter(|second| second.needs_topic(topic)) {
+            second.secret_topic(topic, name);
+        }
     }
 
-    fn undelivered(&mut self, so_far: &Delivery, at_end: bool) {
-        if self.first.takes_given_up(so_far.group) {
-            self.first.undelivered(so_far, at_end);
+    fn takes_given_up(&self, group: GroupId, why: Option<Nondelivery>) -> bool {
+        self.first.takes_given_up(group, why)
+            || self.second.as_ref().is_some_and(|second| second.takes_given_up(group, why))
+    }
+
+    fn undelivered(&mut self, so_far: &Delivery, why: Nondelivery) {
+        if self.first.takes_given_up(so_far.group, Some(why)) {
+            self.first.undelivered(so_far, why);
         }
         if let Some(second) =
-            self.second.as_mut().filter(|second| second.takes_given_up(so_far.group))
+            self.second.as_mut().filter(|second| second.takes_given_up(so_far.group, Some(why)))
         {
-            second.undelivered(so_far, at_end);
+            second.undelivered(so_far, why);
         }
     }
 

@@ -1,8 +1,8 @@
 //! Reports of messages that were not seen to be delivered.
 
 use crate::brokered::house;
-use wirelap_correlate::{Config, Correlator, DeliverySink};
-use wirelap_events::{Body, Delivery, GroupId, Nanos, Stage};
+use wirelap_correlate::{Config, Correlator, DeliverySink, Nondelivery};
+use wirelap_events::{Body, Delivery, GroupId, LossCause, LostEvents, Nanos, Probe, Stage};
 use wirelap_test_support::compose::mqtt::publish;
 use wirelap_test_support::compose::{payload, plain, stamp};
 use wirelap_test_support::event::OwnedEvent;
@@ -12,7 +12,7 @@ use wirelap_test_support::world::{World, process};
 struct Heard {
     delivered: Vec<Delivery>,
     aside: Vec<Delivery>,
-    undelivered: Vec<(Delivery, bool)>,
+    undelivered: Vec<(Delivery, Nondelivery)>,
     takes: bool,
 }
 
@@ -25,12 +25,12 @@ impl DeliverySink for Heard {
         self.aside.push(delivery.clone());
     }
 
-    fn takes_given_up(&self, _: GroupId) -> bool {
+    fn takes_given_up(&self, _: GroupId, _: Option<Nondelivery>) -> bool {
         self.takes
     }
 
-    fn undelivered(&mut self, so_far: &Delivery, at_end: bool) {
-        self.undelivered.push((so_far.clone(), at_end));
+    fn undelivered(&mut self, so_far: &Delivery, why: Nondelivery) {
+        self.undelivered.push((so_far.clone(), why));
     }
 }
 
@@ -62,10 +62,10 @@ fn what_nobody_subscribed_to_was_last_read_by_the_broker() {
     let mut world = World::new();
     let (mut publisher, _) = house(&mut world, 0);
     world.message(&mut publisher.up, &publish("t", &payload(stamp(0), 8)));
-    for (rest, expected) in [(LONG, false), (SHORT, true)] {
+    for (rest, expected) in [(LONG, Nondelivery::ForNobody), (SHORT, Nondelivery::UnderWay)] {
         let heard = hear(world.events.iter(), false, rest);
-        let [(so_far, at_end)] = &heard.undelivered[..] else { panic!("{:?}", heard.undelivered) };
-        assert_eq!((last(so_far), *at_end), ((1, Stage::Read), expected));
+        let [(so_far, why)] = &heard.undelivered[..] else { panic!("{:?}", heard.undelivered) };
+        assert_eq!((last(so_far), *why), ((1, Stage::Read), expected));
         assert_eq!((so_far.payload_len, so_far.stamp.unwrap().seq), (8, 0));
         assert!(heard.delivered.is_empty() && heard.aside.is_empty());
     }
@@ -92,7 +92,9 @@ fn a_copy_that_nobody_reads_is_told_beside_one_that_was_read() {
     });
     let heard = hear(kept, false, LONG);
     assert_eq!(heard.delivered.len(), 1);
-    let [(so_far, true)] = &heard.undelivered[..] else { panic!("{:?}", heard.undelivered) };
+    let [(so_far, Nondelivery::UnderWay)] = &heard.undelivered[..] else {
+        panic!("{:?}", heard.undelivered)
+    };
     assert_eq!(last(so_far), (2, Stage::Ready));
     assert_eq!(so_far.message, heard.delivered[0].message);
     assert_eq!(so_far.legs[0], heard.delivered[0].legs[0]);
@@ -135,4 +137,36 @@ fn whoever_does_not_ask_is_told_nothing() {
     }
     correlator.finish(&mut heard);
     assert!(heard.aside.is_empty() && heard.undelivered.is_empty());
+}
+
+/// A broker passes on each message but this one, after which `happens` takes place.
+fn without_one(missing: u32, happens: Option<Body<'static>>) -> Vec<Nondelivery> {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    for n in 0..9 {
+        let bytes = publish("t", &payload(stamp(n), 8));
+        world.message(&mut publisher.up, &bytes);
+        if n == missing {
+            if let Some(body) = happens {
+                world.tell(body, &[]);
+            }
+        } else {
+            world.message(&mut subscribers[0].down, &bytes);
+        }
+    }
+    let heard = hear(world.events.iter(), false, LONG);
+    heard.undelivered.iter().map(|&(_, why)| why).collect()
+}
+
+#[test]
+fn only_what_others_got_before_and_after_is_lost() {
+    assert_eq!(without_one(4, None), [Nondelivery::Lost]);
+    assert_eq!(without_one(0, None), [Nondelivery::ForNobody]);
+}
+
+#[test]
+fn what_a_pause_or_a_lost_event_hides_is_not_lost() {
+    let lost = LostEvents { probe: Probe::Send, count: 1, cause: LossCause::RingFull };
+    assert_eq!(without_one(8, Some(Body::Lost(lost))), [Nondelivery::NotFollowed]);
+    assert_eq!(without_one(8, Some(Body::Window(false))), [Nondelivery::NotFollowed]);
 }

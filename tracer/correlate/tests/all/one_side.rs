@@ -1,6 +1,7 @@
 //! Messages that a host shows in part: its figures are those that the whole view has for the same stages.
 
 use crate::played::{Played, assert_all};
+use crate::tls::named;
 use wirelap_correlate::{Config, Group, PartialFigures, PartialView};
 use wirelap_events::{Body, Nanos, PacketHook, SocketId, TcpFields, tcp_flags};
 use wirelap_test_support::compose::mqtt::publish;
@@ -118,6 +119,13 @@ fn a_broker_alone_shows_what_it_did_with_each_message() {
     assert!(group.rate.msg_per_s > 0.0 && group.payload_bytes == 64);
     let shares: f64 = seen.segments.iter().map(|one| one.share).sum();
     assert!((shares - 1.0).abs() < 1e-9, "{shares}");
+}
+
+#[test]
+fn the_topic_of_a_message_that_is_shown_in_part_is_told() {
+    let (world, broker) = talk();
+    let events = host(&world.events, |id| broker.contains(&id));
+    assert_eq!(named(&events, false), [vec![b"t".to_vec()], vec![]]);
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Messages inside TLS, whose text is known from the sender, from the reader, or from both.
 
-use crate::brokered::BROKER;
+use crate::brokered::{BROKER, house};
 use crate::played::{Played, seen};
-use wirelap_events::{Body, PlainText, Stage, TaskId, TextPlace};
+use wirelap_correlate::{Config, Correlator, DeliverySink, Nondelivery};
+use wirelap_events::{Body, Delivery, GroupId, PlainText, Stage, TaskId, TextPlace, TopicId};
 use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish};
 use wirelap_test_support::compose::{payload, stamp};
+use wirelap_test_support::event::OwnedEvent;
 use wirelap_test_support::random::Random;
 use wirelap_test_support::world::{Way, World, process};
 
@@ -123,4 +125,68 @@ fn each_message_counts_once_with_the_same_stages_whoever_tells_its_text() {
     for told in [Told::Reader, Told::InParts, Told::Both] {
         assert_eq!(stages(told), by_sender, "{told:?}");
     }
+}
+
+/// Names of topics that were told: public ones, secret ones.
+#[derive(Default)]
+struct Names {
+    told: [Vec<Vec<u8>>; 2],
+    takes_given_up: bool,
+}
+
+impl DeliverySink for Names {
+    fn delivery(&mut self, _: &Delivery) {}
+
+    fn needs_topic(&self, _: TopicId) -> bool {
+        true
+    }
+
+    fn topic(&mut self, _: TopicId, name: &[u8]) {
+        self.told[0].push(name.into());
+    }
+
+    fn secret_topic(&mut self, _: TopicId, name: &[u8]) {
+        self.told[1].push(name.into());
+    }
+
+    fn takes_given_up(&self, _: GroupId, _: Option<Nondelivery>) -> bool {
+        self.takes_given_up
+    }
+}
+
+/// The names of topics that a sink is told, public ones and secret ones.
+pub fn named(events: &[OwnedEvent], takes_given_up: bool) -> [Vec<Vec<u8>>; 2] {
+    let mut names = Names { takes_given_up, ..Names::default() };
+    let mut correlator = Correlator::new(Config { topics: true, ..Config::default() });
+    for told in events {
+        correlator.take(&told.event(), &mut names);
+    }
+    correlator.finish(&mut names);
+    names.told.map(|mut names| {
+        names.dedup();
+        names
+    })
+}
+
+#[test]
+fn a_topic_that_was_encrypted_is_told_as_a_secret() {
+    let mut all = Encrypted { world: World::new(), told: Told::Both, random: Random::new(7) };
+    let (mut publisher, _) = all.connect(20, "pub");
+    let (_, mut subscriber) = all.connect(30, "sub");
+    let bytes = publish("t", &payload(stamp(0), 64));
+    all.message(&mut publisher, &bytes);
+    all.message(&mut subscriber, &bytes);
+    assert_eq!(named(&all.world.events, false), [vec![], vec![b"t".to_vec()]]);
+}
+
+#[test]
+fn the_topic_of_a_message_that_nobody_got_is_told_too() {
+    let mut all = Encrypted { world: World::new(), told: Told::Both, random: Random::new(7) };
+    let (mut publisher, _) = all.connect(20, "pub");
+    all.message(&mut publisher, &publish("t", &payload(stamp(0), 64)));
+    assert_eq!(named(&all.world.events, true), [vec![], vec![b"t".to_vec()]]);
+    let mut world = World::new();
+    let (mut publisher, _) = house(&mut world, 0);
+    world.message(&mut publisher.up, &publish("u", &payload(stamp(0), 8)));
+    assert_eq!(named(&world.events, true), [vec![b"u".to_vec()], vec![]]);
 }

@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use wirelap_correlate::{DelayCause, DeliverySink, Snapshot};
+use wirelap_correlate::{DelayCause, DeliverySink, Nondelivery, Snapshot};
 use wirelap_events::{Delivery, GroupId, Nanos, TopicId};
 
 /// The most rows that are told apart; the correlator has fewer.
@@ -156,14 +156,20 @@ impl DeliverySink for DeliveryCollector {
         }
     }
 
-    fn takes_given_up(&self, group: GroupId) -> bool {
+    /// The screen is what `--tls` is for.
+    fn secret_topic(&mut self, topic: TopicId, name: &[u8]) {
+        self.topic(topic, name);
+    }
+
+    fn takes_given_up(&self, group: GroupId, _: Option<Nondelivery>) -> bool {
         let row = self.rows.get(&group);
         !self.is_closed
             && self.messages < self.most
             && row.is_none_or(|row| row.kept.has_place_for_others(self.quota))
     }
 
-    fn undelivered(&mut self, so_far: &Delivery, at_end: bool) {
+    fn undelivered(&mut self, so_far: &Delivery, why: Nondelivery) {
+        let at_end = why == Nondelivery::UnderWay;
         self.add(so_far, None, MessageFate::Undelivered { at_end });
     }
 

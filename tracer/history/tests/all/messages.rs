@@ -1,7 +1,7 @@
 //! Single messages.
 
 use crate::live::Live;
-use wirelap_correlate::{DelayCause, DeliverySink, VerdictKind};
+use wirelap_correlate::{DelayCause, DeliverySink, Nondelivery, VerdictKind};
 use wirelap_events::{GroupId, MessageId, Nanos, Segment, Stamp};
 use wirelap_history::{KeptMessage, MessageFate};
 use wirelap_test_support::compose::stamp;
@@ -86,8 +86,8 @@ fn what_became_of_a_message_is_known() {
     live.aside(&partial);
     let mut lost = live.message(0, 3_000, 0);
     lost.legs.pop();
-    live.collector.undelivered(&lost, false);
-    live.collector.undelivered(&lost, true);
+    live.collector.undelivered(&lost, Nondelivery::Lost);
+    live.collector.undelivered(&lost, Nondelivery::UnderWay);
     live.tick(Nanos::from_millis(250));
     let messages = live.history.messages();
     let slowest = messages.slowest(ROW).next().unwrap();
@@ -107,17 +107,17 @@ fn messages_that_are_given_up_are_asked_for_while_there_is_a_place_for_them() {
     let mut live = Live::new(2, 48 << 20, 4);
     let given_up = |live: &mut Live| {
         let mut told = 0;
-        while live.collector.takes_given_up(ROW) && told < 1_000 {
+        while live.collector.takes_given_up(ROW, None) && told < 1_000 {
             let lost = live.message(0, 1_000, 0);
             live.collector.aside(&lost);
-            live.collector.undelivered(&lost, false);
+            live.collector.undelivered(&lost, Nondelivery::Lost);
             told += 1;
         }
         told
     };
     for _ in 0..3 {
         assert!((1..=16).contains(&given_up(&mut live)));
-        assert!(live.collector.takes_given_up(GroupId(1)), "another row has its own places");
+        assert!(live.collector.takes_given_up(GroupId(1), None), "another row has its own places");
         live.tick(Nanos::from_millis(250));
     }
     live.hang_up();

@@ -1,4 +1,5 @@
 use super::*;
+use crate::ids::IdOrigin;
 use crate::proto::{AnyValue, AttributeValue};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -33,7 +34,15 @@ fn through_broker() -> Delivery {
     Delivery { topic: Some(TopicId(7)), ..delivery([first, second]) }
 }
 
-fn spans_of(delivery: Delivery, fate: MessageFate) -> Vec<ProcessSpan> {
+/// The fate of a message.
+#[derive(Clone, Copy)]
+enum Became {
+    Delivered,
+    SeenInPart,
+    Not(Nondelivery),
+}
+
+fn spans_of(delivery: Delivery, became: Became) -> Vec<ProcessSpan> {
     let process = |pid, comm: &str, role: &str| Process {
         pid: Pid(pid),
         comm: comm.into(),
@@ -56,8 +65,14 @@ fn spans_of(delivery: Delivery, fate: MessageFate) -> Vec<ProcessSpan> {
     let names =
         BatchNames { snapshot: &snapshot, topics: &topics, host: "here", wall_offset: HOUR };
     let one_way = delivery.one_way();
+    let trace = TraceId::of(&delivery, IdOrigin { host: "here", wall_offset: HOUR });
+    let (fate, nondelivery) = match became {
+        Became::Delivered => (MessageFate::Delivered, None),
+        Became::SeenInPart => (MessageFate::Aside, None),
+        Became::Not(why) => (MessageFate::Undelivered { at_end: false }, Some(why)),
+    };
     let message = KeptMessage { delivery: Arc::new(delivery), one_way, cause: None, fate };
-    spans(&ChosenMessage { message, choice: Choice::Share }, &names)
+    spans(&ChosenMessage { message, choice: Choice::Share, nondelivery }, trace, &names)
 }
 
 fn text(attributes: &[Attribute], name: &str) -> Option<String> {
@@ -75,7 +90,7 @@ fn events(span: &ProcessSpan) -> Vec<&str> {
 
 #[test]
 fn a_message_has_a_span_in_each_process() {
-    let all = spans_of(through_broker(), MessageFate::Delivered);
+    let all = spans_of(through_broker(), Became::Delivered);
     let names: Vec<_> = all.iter().map(|one| (one.span.name.as_str(), one.span.kind)).collect();
     let kinds =
         [SpanKind::Producer, SpanKind::Internal, SpanKind::Consumer].map(|kind| kind as i32);
@@ -108,7 +123,7 @@ fn a_message_has_a_span_in_each_process() {
 
 #[test]
 fn spans_are_children_of_the_one_before_and_a_consumer_is_linked_to_the_producer() {
-    let all = spans_of(through_broker(), MessageFate::Delivered);
+    let all = spans_of(through_broker(), Became::Delivered);
     let ids: Vec<&[u8]> = all.iter().map(|one| one.span.span_id.as_slice()).collect();
     let parents: Vec<&[u8]> = all.iter().map(|one| one.span.parent_span_id.as_slice()).collect();
     assert_eq!(parents, [&[], ids[0], ids[1]]);
@@ -122,10 +137,8 @@ fn readers_of_one_message_share_what_they_have_in_common() {
     let mut to_other = through_broker();
     to_other.legs[1].flow = flow(1_883, 6_000);
     to_other.legs[1].to = Some(SocketId(3));
-    let (one, other) = (
-        spans_of(through_broker(), MessageFate::Delivered),
-        spans_of(to_other, MessageFate::Delivered),
-    );
+    let (one, other) =
+        (spans_of(through_broker(), Became::Delivered), spans_of(to_other, Became::Delivered));
     let same: Vec<bool> = one.iter().zip(&other).map(|(a, b)| a.id == b.id).collect();
     assert_eq!(same, [true, false, false]);
 }
@@ -134,7 +147,7 @@ fn readers_of_one_message_share_what_they_have_in_common() {
 fn a_message_that_nobody_read_ends_where_it_was_seen_last() {
     let mut at_broker = through_broker();
     at_broker.legs.truncate(1);
-    let all = spans_of(at_broker.clone(), MessageFate::Undelivered { at_end: false });
+    let all = spans_of(at_broker.clone(), Became::Not(Nondelivery::Lost));
     let kinds: Vec<i32> = all.iter().map(|one| one.span.kind).collect();
     assert_eq!(
         kinds,
@@ -142,10 +155,19 @@ fn a_message_that_nobody_read_ends_where_it_was_seen_last() {
         "it is at the broker"
     );
     assert_eq!(all[1].span.status.as_ref().unwrap().code, StatusCode::Error as i32);
-    assert_eq!(text(&all[1].span.attributes, "error.type").as_deref(), Some("undelivered"));
+    assert_eq!(text(&all[1].span.attributes, "error.type").as_deref(), Some("lost"));
     assert_eq!(text(&all[1].span.attributes, "wirelap.one_way_ns"), None);
-    let under_way = spans_of(at_broker, MessageFate::Undelivered { at_end: true });
-    assert!(under_way.iter().all(|one| one.span.status.is_none()));
+    let others = [
+        (Nondelivery::Unread, "unread"),
+        (Nondelivery::ForNobody, "for_nobody"),
+        (Nondelivery::NotFollowed, "seen_in_part"),
+        (Nondelivery::UnderWay, "under_way"),
+    ];
+    for (why, fate) in others {
+        let all = spans_of(at_broker.clone(), Became::Not(why));
+        assert!(all.iter().all(|one| one.span.status.is_none()), "{fate}");
+        assert_eq!(text(&all[1].span.attributes, "wirelap.fate").as_deref(), Some(fate));
+    }
 }
 
 #[test]
@@ -155,12 +177,12 @@ fn what_was_not_seen_has_no_span() {
     for stage in [Stage::Send, Stage::Queue, Stage::Xmit] {
         delivery.legs[0].times.clear(stage);
     }
-    let all = spans_of(delivery, MessageFate::Aside);
+    let all = spans_of(delivery, Became::SeenInPart);
     let names: Vec<_> = all.iter().map(|one| one.span.name.as_str()).collect();
     assert_eq!(names, ["forward plant/1", "deliver plant/1"]);
     assert!(all[0].span.parent_span_id.is_empty() && all[1].span.links.is_empty());
     let empty = Delivery { group: GroupId(99), topic: None, ..delivery_of_nothing() };
-    assert!(spans_of(empty, MessageFate::Aside).is_empty());
+    assert!(spans_of(empty, Became::SeenInPart).is_empty());
 }
 
 fn delivery_of_nothing() -> Delivery {
@@ -173,7 +195,7 @@ fn no_span_ends_before_it_begins_whatever_the_clocks_say() {
     let mut delivery = through_broker();
     delivery.legs[1].times.set(Stage::Send, Nanos(20));
     delivery.legs[1].times.set(Stage::Read, Nanos(u64::MAX));
-    for one in spans_of(delivery, MessageFate::Delivered) {
+    for one in spans_of(delivery, Became::Delivered) {
         let times = one.span.events.iter().map(|event| event.time_unix_nano);
         assert_eq!(times.clone().min(), Some(one.span.start_time_unix_nano));
         assert_eq!(times.max(), Some(one.span.end_time_unix_nano));

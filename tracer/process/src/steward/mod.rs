@@ -13,6 +13,10 @@ mod role;
 mod serve;
 mod wire;
 
+/// The variable with headers of requests to a Collector, which the SDKs of OpenTelemetry have too. Keys to services are no words for a command
+/// line, and nothing that the steward starts needs them.
+pub const OTLP_HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+
 pub use client::{StartedProcess, Steward};
 pub use handler::HandlerRun;
 pub use installation::is_installed;

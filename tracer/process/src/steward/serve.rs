@@ -1,5 +1,6 @@
 //! The steward's own process: it serves the requests of wirelap.
 
+use super::OTLP_HEADERS;
 use super::installation::Installation;
 use super::role::{STEWARD_ARGUMENT, StewardRole};
 use super::wire::{DeclaredCommand, StewardReply, StewardRequest, receive, send};
@@ -259,8 +260,9 @@ fn still_there(pid: u32) -> io::Error {
     )
 }
 
-/// Starts a command in a process group of its own, with pipes for its standard streams.
+/// Starts a command in a process group of its own, with pipes for its standard streams and without what is for wirelap alone.
 fn spawn(mut command: Command) -> io::Result<Child> {
+    command.env_remove(OTLP_HEADERS);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0).spawn()
 }
@@ -303,6 +305,15 @@ mod tests {
         let later = Instant::now() + Duration::from_secs(30);
         assert_eq!(serving.reap(pid, later).unwrap(), Signal::KILL.as_raw());
         assert_eq!(serving.reap(pid, soon()).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn nobody_who_is_started_gets_the_keys_to_a_collector() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo \"$OTEL_EXPORTER_OTLP_HEADERS$OTHER\""]);
+        command.env(OTLP_HEADERS, "api-key=secret").env("OTHER", "other");
+        let output = spawn(command).unwrap().wait_with_output().unwrap();
+        assert_eq!(output.stdout, b"other\n");
     }
 
     #[test]

@@ -1,13 +1,16 @@
 //! Messages that are given up.
 
 use super::super::accounts::Accounts;
-use super::super::sink::DeliverySink;
+use super::super::coverage::Coverage;
+use super::super::sink::{DeliverySink, Nondelivery};
+use super::hand_out::tell_topic;
 use super::under_way::is_behind;
 use super::{Context, Deliveries};
 use crate::join::{GivenUp, Leftover, Message, Messages};
-use crate::rows::{Rows, nothing};
-use wirelap_events::{MAX_LEGS, Saturate};
+use crate::rows::{LastReader, Row, nothing};
+use wirelap_events::{MAX_LEGS, Nanos, Saturate, Transport};
 use wirelap_figures::Pauses;
+use wirelap_flow::FlowTable;
 use wirelap_limits::deliveries::LONGEST_USUAL_WAY;
 
 impl Deliveries {
@@ -33,11 +36,7 @@ impl Deliveries {
             } else {
                 index
             };
-            let row =
-                self.messages.message(index).map(|message| c.accounts.rows.root(message.facts.row));
-            if row.is_some_and(|row| out.takes_given_up(row)) {
-                self.tell_given_up(index, all, out, &c.accounts.rows);
-            }
+            self.tell_given_up(index, all, out, c);
             self.note_from_elsewhere(index, c);
             let message = self.messages.message(index);
             let is_for_nobody = all && message.is_some_and(Message::is_kept_for_nobody);
@@ -104,44 +103,124 @@ impl Deliveries {
     }
 
     /// Tells what is known of a message that was not handed out.
-    fn tell_given_up(&self, message: usize, at_end: bool, out: &mut dyn DeliverySink, rows: &Rows) {
+    fn tell_given_up(
+        &self,
+        message: usize,
+        at_end: bool,
+        out: &mut dyn DeliverySink,
+        c: &Context<'_>,
+    ) {
+        let Some(row) = self.messages.message(message).map(|message| message.facts.row) else {
+            return;
+        };
+        let row = c.accounts.rows.root(row);
         for end in self.messages.left_of(message) {
+            let was_read = self.messages.was_delivered(end);
+            let why = if was_read { None } else { self.nondelivery(message, end, at_end, c) };
+            if !(was_read || why.is_some()) || !out.takes_given_up(row, why) {
+                continue;
+            }
             let mut so_far = nothing();
-            let is_known = self.delivery(end, &mut so_far, rows).is_some();
+            let is_known = self.delivery(end, &mut so_far, &c.accounts.rows).is_some();
             if !is_known || so_far.legs.len() != self.messages.depth(end).min(MAX_LEGS) {
                 continue;
             }
-            if self.messages.was_delivered(end) {
-                out.aside(&so_far);
-            } else {
-                out.undelivered(&so_far, at_end);
+            tell_topic(&so_far, out, c.conversations);
+            match why {
+                None => out.aside(&so_far),
+                Some(why) => out.undelivered(&so_far, why),
             }
         }
     }
+
+    /// The reason why a message was not seen to be delivered that came as far as this leg.
+    fn nondelivery(
+        &self,
+        index: usize,
+        end: usize,
+        at_end: bool,
+        c: &Context<'_>,
+    ) -> Option<Nondelivery> {
+        let (message, leg) = (self.messages.message(index)?, self.messages.leg_at(end)?);
+        let row = c.accounts.rows.get(message.facts.row)?;
+        let (subject, at) = (message.facts.subject, message.at);
+        let rest = RestOfWay::of(row, (subject, at), c.coverage, c.conversations.flows());
+        if leg.was_read() && rest == RestOfWay::PassedOver {
+            return Some(Nondelivery::Lost);
+        }
+        if rest != RestOfWay::Followed {
+            return Some(Nondelivery::NotFollowed);
+        }
+        if at_end && !message.is_kept_for_nobody() {
+            return Some(Nondelivery::UnderWay);
+        }
+        if !leg.was_read() {
+            let is_datagram = leg.transport == Transport::Udp;
+            return Some(if is_datagram { Nondelivery::Lost } else { Nondelivery::Unread });
+        }
+        let reader = last_reader(row, (subject, at), at_end);
+        let has_left = reader.is_some_and(|reader| c.conversations.departure(reader).is_some());
+        let is_lost = has_left || row.readers.covers(subject, at);
+        Some(if is_lost { Nondelivery::Lost } else { Nondelivery::ForNobody })
+    }
+}
+
+/// The knowledge of what became of a message after it was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RestOfWay {
+    Followed,
+    /// A pause, or a lost event, may hide it.
+    Hidden,
+    /// A pause hides it, but the message was late before: its subscribers got later ones.
+    PassedOver,
+}
+
+impl RestOfWay {
+    /// The rest of the way of a message of a topic that was found at this time.
+    fn of(
+        row: &Row,
+        (subject, at): (u64, Nanos),
+        coverage: &Coverage,
+        flows: &FlowTable,
+    ) -> RestOfWay {
+        if at < coverage.last_loss() {
+            return RestOfWay::Hidden;
+        }
+        let pauses = row.pauses(coverage.pauses());
+        if !pauses.has_cut(at) {
+            return RestOfWay::Followed;
+        }
+        let is_gone = |direction| flows.get(direction).is_none_or(|one| one.life.is_closed);
+        let is_lost = pauses
+            .windows()
+            .at(at)
+            .is_some_and(|window| row.readers.passed_over(subject, at, window, is_gone));
+        if is_lost { RestOfWay::PassedOver } else { RestOfWay::Hidden }
+    }
+}
+
+/// Whoever would have got a message of a topic, as far as is known. What a server keeps in a log for who asks next is for nobody for as long
+/// as nobody does.
+fn last_reader(row: &Row, (subject, at): (u64, Nanos), at_end: bool) -> Option<LastReader> {
+    row.readers.before(subject, at).filter(|reader| at_end || !reader.asks)
 }
 
 /// Counts what a broker read of a message and passed on to nobody, and what nobody read; `at_end` of all. Returns whether nobody is
 /// known whom it would have been for.
 fn count_lost(gone: &GivenUp, at_end: bool, c: &mut Context<'_>) -> bool {
     let Some(row) = c.accounts.rows.get_mut(gone.row) else { return false };
-    // A lost event may have been the rest of its way.
-    if gone.at < c.coverage.last_loss() {
-        return false;
-    }
-    let pauses = row.pauses(c.coverage.pauses());
-    if pauses.has_cut(gone.at) {
-        // A pause hides the rest of its way, unless it was late before.
-        let flows = c.conversations.flows();
-        let is_gone = |direction| flows.get(direction).is_none_or(|one| one.life.is_closed);
-        let is_lost = pauses
-            .windows()
-            .at(gone.at)
-            .is_some_and(|window| row.readers.passed_over(gone.subject, gone.at, window, is_gone));
-        row.evidence.losses.swallowed.grow(if is_lost { gone.left.swallowed } else { 0 });
-        return false;
+    let (topic, flows) = ((gone.subject, gone.at), c.conversations.flows());
+    match RestOfWay::of(row, topic, c.coverage, flows) {
+        RestOfWay::Followed => {}
+        RestOfWay::Hidden => return false,
+        RestOfWay::PassedOver => {
+            row.evidence.losses.swallowed.grow(gone.left.swallowed);
+            return false;
+        }
     }
     // Messages that are still under way at the end are not lost.
     let is_lost = !at_end || gone.at + LONGEST_USUAL_WAY <= c.coverage.now();
+    let reader = last_reader(row, topic, at_end);
     let losses = &mut row.evidence.losses;
     losses.unread.grow(if at_end { 0 } else { gone.left.lost });
     if gone.left.swallowed == 0 {
@@ -151,9 +230,6 @@ fn count_lost(gone: &GivenUp, at_end: bool, c: &mut Context<'_>) -> bool {
         losses.swallowed.grow(if is_lost { gone.left.swallowed } else { 0 });
         return false;
     }
-    let reader = row.readers.before(gone.subject, gone.at);
-    // What its server keeps in a log for who asks next is counted for as long as nobody does.
-    let reader = reader.filter(|reader| at_end || !reader.asks);
     match reader.filter(|_| is_lost).and_then(|reader| c.conversations.departure(reader)) {
         Some(departure) => losses.abandon(gone.left.swallowed, departure),
         None => losses.unmatched.grow(if at_end { 0 } else { gone.left.swallowed }),

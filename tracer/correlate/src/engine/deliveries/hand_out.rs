@@ -1,5 +1,6 @@
 //! Deliveries that are handed out, and what they add to their rows.
 
+use super::super::conversations::Conversations;
 use super::super::sink::DeliverySink;
 use super::super::sockets::Sockets;
 use super::{Context, Deliveries};
@@ -195,11 +196,7 @@ impl Deliveries {
         if let Some(deferred) = c.accounts.rows.deferred() {
             return defer(delivery, whole, now, deferred);
         }
-        if let Some(topic) = delivery.topic.filter(|&topic| out.needs_topic(topic))
-            && let Some(name) = c.conversations.topic(topic)
-        {
-            out.topic(topic, name);
-        }
+        tell_topic(delivery, out, c.conversations);
         if delivery.stamp.is_some_and(|stamp: Stamp| stamp.warmup) {
             if let Some(row) = c.accounts.rows.get_mut(delivery.group) {
                 row.warmed_up.grow(u64::from(read_at(delivery).is_some()));
@@ -236,6 +233,20 @@ impl Deliveries {
         }
         note_roles(delivery, &mut c.accounts.rows, c.conversations.sockets());
         out.judged(delivery, held_up);
+    }
+}
+
+/// Tells the name of a message's topic to a sink that needs it.
+pub(super) fn tell_topic(
+    delivery: &Delivery,
+    out: &mut dyn DeliverySink,
+    conversations: &Conversations,
+) {
+    let Some(topic) = delivery.topic.filter(|&topic| out.needs_topic(topic)) else { return };
+    if let Some(name) = conversations.public_topic(topic) {
+        out.topic(topic, name);
+    } else if let Some(name) = conversations.topic(topic) {
+        out.secret_topic(topic, name);
     }
 }
 

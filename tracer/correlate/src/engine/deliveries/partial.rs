@@ -1,7 +1,7 @@
 //! Messages that this host shows in part: whoever sent or read them is on another host, or left out by a filter.
 
 use super::super::sink::DeliverySink;
-use super::hand_out::note_roles;
+use super::hand_out::{note_roles, tell_topic};
 use super::{Context, Deliveries};
 use crate::join::{LegState, Messages};
 use crate::rows::nothing;
@@ -55,6 +55,7 @@ impl Deliveries {
                     PartialView::Sender
                 };
                 Deliveries::add_partial(&mut delivery, view, goes_to_server, c);
+                tell_topic(&delivery, out, c.conversations);
                 out.aside(&delivery);
             }
         }
