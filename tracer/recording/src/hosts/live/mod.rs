@@ -58,7 +58,6 @@ use sightings::{Passage, SightingTable};
 use stated::Statements;
 use std::collections::VecDeque;
 use steady::Steadiness;
-use steps::HostStep;
 use wirelap_events::{ClockStep, Nanos, Packet, Saturate};
 
 /// The most hosts. Of others nothing is known.
@@ -97,6 +96,20 @@ pub struct LiveClocks {
     refreshes: u64,
     /// The last refresh at which a second was over.
     ticked: Nanos,
+}
+
+/// A step of a host's clock, which is found out from a pair of hosts.
+#[derive(Clone, Copy, Debug)]
+struct HostStep {
+    pair: [usize; 2],
+    /// Index of the host in the pair.
+    side: usize,
+    /// Time of the first packet that shows it, by the reference clock.
+    at: Nanos,
+    /// The same by the host's own clock.
+    own: Nanos,
+    /// Time of the refresh that noticed it.
+    noticed: Nanos,
 }
 
 impl LiveClocks {

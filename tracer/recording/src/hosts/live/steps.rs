@@ -1,8 +1,8 @@
 //! Steps of hosts' clocks: which host's clock was set, and by how much.
 
-use super::LiveClocks;
 use super::against::{FirstAgainst, PairStep};
 use super::pair::{Agreed, PairClocks};
+use super::{HostStep, LiveClocks};
 use wirelap_events::{ClockStep, Nanos};
 
 /// The size of a step is known well enough if what it may be is so many times narrower than it is.
@@ -13,20 +13,6 @@ const STEP_WAIT: Nanos = Nanos::from_millis(1_000);
 
 /// The most steps that wait to be taken.
 const MAX_STEPS: usize = 64;
-
-/// A step of a host's clock, which is found out from a pair of hosts.
-#[derive(Clone, Copy, Debug)]
-pub struct HostStep {
-    pair: [usize; 2],
-    /// Index of the host in the pair.
-    side: usize,
-    /// Time of the first packet that shows it, by the reference clock.
-    at: Nanos,
-    /// The same by the host's own clock.
-    own: Nanos,
-    /// Time of the refresh that noticed it.
-    noticed: Nanos,
-}
 
 impl LiveClocks {
     /// Steps of hosts' clocks whose sizes are known as exactly as they will be, each once.
