@@ -182,18 +182,16 @@ impl DeliverySink for SpanSink {
         }
     }
 
-    fn takes_given_up(&self, _: GroupId) -> bool {
-        !self.is_closed
+    fn takes_given_up(&self, _: GroupId, why: Option<Nondelivery>) -> bool {
+        let is_sent = why.is_some_and(|why| choice_of(why) == Choice::Undelivered);
+        !self.is_closed && (is_sent || self.choice.share > 0.0)
     }
 
     fn undelivered(&mut self, so_far: &Delivery, why: Nondelivery) {
         if self.is_closed {
             return;
         }
-        let choice = match why {
-            Nondelivery::Lost | Nondelivery::Unread | Nondelivery::UnderWay => Choice::Undelivered,
-            Nondelivery::ForNobody | Nondelivery::NotFollowed => Choice::Share,
-        };
+        let choice = choice_of(why);
         if choice == Choice::Share && !self.is_in_share(so_far) {
             return;
         }
@@ -224,6 +222,14 @@ impl DeliverySink for SpanSink {
                 self.rows = RowIntervals::default();
             }
         }
+    }
+}
+
+/// The reason to send a message that was not delivered.
+fn choice_of(why: Nondelivery) -> Choice {
+    match why {
+        Nondelivery::Lost | Nondelivery::Unread | Nondelivery::UnderWay => Choice::Undelivered,
+        Nondelivery::ForNobody | Nondelivery::NotFollowed => Choice::Share,
     }
 }
 

@@ -81,7 +81,7 @@ impl DeliverySink for AnnotatingSink<'_> {
         self.sink.secret_topic(topic, name);
     }
 
-    fn takes_given_up(&self, _: GroupId) -> bool {
+    fn takes_given_up(&self, _: GroupId, _: Option<Nondelivery>) -> bool {
         true
     }
 
@@ -90,7 +90,7 @@ impl DeliverySink for AnnotatingSink<'_> {
         let status =
             if is_under_way { MessageStatus::UnderWay } else { MessageStatus::Undelivered };
         self.annotator.add(so_far, None, status);
-        if self.sink.takes_given_up(so_far.group) {
+        if self.sink.takes_given_up(so_far.group, Some(why)) {
             self.sink.undelivered(so_far, why);
         }
     }

@@ -98,7 +98,7 @@ impl DeliverySink for TruthRecord {
         self.hear(delivery, None, if warmup { "warm-up" } else { "incomplete" });
     }
 
-    fn takes_given_up(&self, _: GroupId) -> bool {
+    fn takes_given_up(&self, _: GroupId, _: Option<Nondelivery>) -> bool {
         true
     }
 

@@ -51,9 +51,9 @@ pub trait DeliverySink {
     /// only.
     fn secret_topic(&mut self, _topic: TopicId, _name: &[u8]) {}
 
-    /// True if the sink is also told what becomes of the messages of this row that are given up. It is asked for each of them, because
-    /// the report takes time to put together.
-    fn takes_given_up(&self, _group: GroupId) -> bool {
+    /// True if the sink is also told what became of a message of this row that is given up: why it was not delivered, or `None` if it was
+    /// read. It is asked for each of them, because the report takes time to put together.
+    fn takes_given_up(&self, _group: GroupId, _why: Option<Nondelivery>) -> bool {
         false
     }
 
@@ -126,17 +126,17 @@ impl<A: DeliverySink, B: DeliverySink> DeliverySink for SinkPair<A, B> {
         }
     }
 
-    fn takes_given_up(&self, group: GroupId) -> bool {
-        self.first.takes_given_up(group)
-            || self.second.as_ref().is_some_and(|second| second.takes_given_up(group))
+    fn takes_given_up(&self, group: GroupId, why: Option<Nondelivery>) -> bool {
+        self.first.takes_given_up(group, why)
+            || self.second.as_ref().is_some_and(|second| second.takes_given_up(group, why))
     }
 
     fn undelivered(&mut self, so_far: &Delivery, why: Nondelivery) {
-        if self.first.takes_given_up(so_far.group) {
+        if self.first.takes_given_up(so_far.group, Some(why)) {
             self.first.undelivered(so_far, why);
         }
         if let Some(second) =
-            self.second.as_mut().filter(|second| second.takes_given_up(so_far.group))
+            self.second.as_mut().filter(|second| second.takes_given_up(so_far.group, Some(why)))
         {
             second.undelivered(so_far, why);
         }

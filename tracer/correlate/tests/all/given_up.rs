@@ -25,7 +25,7 @@ impl DeliverySink for Heard {
         self.aside.push(delivery.clone());
     }
 
-    fn takes_given_up(&self, _: GroupId) -> bool {
+    fn takes_given_up(&self, _: GroupId, _: Option<Nondelivery>) -> bool {
         self.takes
     }
 

@@ -2,7 +2,7 @@
 
 use crate::brokered::{BROKER, house};
 use crate::played::{Played, seen};
-use wirelap_correlate::{Config, Correlator, DeliverySink};
+use wirelap_correlate::{Config, Correlator, DeliverySink, Nondelivery};
 use wirelap_events::{Body, Delivery, GroupId, PlainText, Stage, TaskId, TextPlace, TopicId};
 use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish};
 use wirelap_test_support::compose::{payload, stamp};
@@ -149,7 +149,7 @@ impl DeliverySink for Names {
         self.told[1].push(name.into());
     }
 
-    fn takes_given_up(&self, _: GroupId) -> bool {
+    fn takes_given_up(&self, _: GroupId, _: Option<Nondelivery>) -> bool {
         self.takes_given_up
     }
 }

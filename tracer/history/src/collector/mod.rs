@@ -161,7 +161,7 @@ impl DeliverySink for DeliveryCollector {
         self.topic(topic, name);
     }
 
-    fn takes_given_up(&self, group: GroupId) -> bool {
+    fn takes_given_up(&self, group: GroupId, _: Option<Nondelivery>) -> bool {
         let row = self.rows.get(&group);
         !self.is_closed
             && self.messages < self.most

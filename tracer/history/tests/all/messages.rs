@@ -107,7 +107,7 @@ fn messages_that_are_given_up_are_asked_for_while_there_is_a_place_for_them() {
     let mut live = Live::new(2, 48 << 20, 4);
     let given_up = |live: &mut Live| {
         let mut told = 0;
-        while live.collector.takes_given_up(ROW) && told < 1_000 {
+        while live.collector.takes_given_up(ROW, None) && told < 1_000 {
             let lost = live.message(0, 1_000, 0);
             live.collector.aside(&lost);
             live.collector.undelivered(&lost, Nondelivery::Lost);
@@ -117,7 +117,7 @@ fn messages_that_are_given_up_are_asked_for_while_there_is_a_place_for_them() {
     };
     for _ in 0..3 {
         assert!((1..=16).contains(&given_up(&mut live)));
-        assert!(live.collector.takes_given_up(GroupId(1)), "another row has its own places");
+        assert!(live.collector.takes_given_up(GroupId(1), None), "another row has its own places");
         live.tick(Nanos::from_millis(250));
     }
     live.hang_up();

@@ -34,7 +34,8 @@ fn through_broker() -> Delivery {
     Delivery { topic: Some(TopicId(7)), ..delivery([first, second]) }
 }
 
-/// What became of a message.
+/// The fate of a message.
+#[derive(Clone, Copy)]
 enum Became {
     Delivered,
     SeenInPart,

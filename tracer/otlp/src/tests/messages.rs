@@ -52,7 +52,9 @@ fn what_was_for_nobody_or_not_followed_is_sent_with_the_share_alone() {
             Nondelivery::UnderWay,
         ];
         for (number, why) in (0..).zip(all) {
-            sink.undelivered(&message(number, 5), why);
+            if sink.takes_given_up(GroupId(0), Some(why)) {
+                sink.undelivered(&message(number, 5), why);
+            }
         }
     };
     let chosen = |choice| {
@@ -69,7 +71,7 @@ fn lost_messages_beyond_the_most_of_a_batch_are_counted_as_dropped() {
     let (_, text) = sent(SpanChoice { share: 0.0, ..SHARE }, |sink| {
         for number in 0..300 {
             // The correlator asks before it tells.
-            if sink.takes_given_up(GroupId(0)) {
+            if sink.takes_given_up(GroupId(0), Some(Nondelivery::Lost)) {
                 sink.undelivered(&message(number, 5), Nondelivery::Lost);
             }
         }

@@ -36,11 +36,7 @@ impl Deliveries {
             } else {
                 index
             };
-            let row =
-                self.messages.message(index).map(|message| c.accounts.rows.root(message.facts.row));
-            if row.is_some_and(|row| out.takes_given_up(row)) {
-                self.tell_given_up(index, all, out, c);
-            }
+            self.tell_given_up(index, all, out, c);
             self.note_from_elsewhere(index, c);
             let message = self.messages.message(index);
             let is_for_nobody = all && message.is_some_and(Message::is_kept_for_nobody);
@@ -114,17 +110,25 @@ impl Deliveries {
         out: &mut dyn DeliverySink,
         c: &Context<'_>,
     ) {
+        let Some(row) = self.messages.message(message).map(|message| message.facts.row) else {
+            return;
+        };
+        let row = c.accounts.rows.root(row);
         for end in self.messages.left_of(message) {
+            let was_read = self.messages.was_delivered(end);
+            let why = if was_read { None } else { self.nondelivery(message, end, at_end, c) };
+            if !(was_read || why.is_some()) || !out.takes_given_up(row, why) {
+                continue;
+            }
             let mut so_far = nothing();
             let is_known = self.delivery(end, &mut so_far, &c.accounts.rows).is_some();
             if !is_known || so_far.legs.len() != self.messages.depth(end).min(MAX_LEGS) {
                 continue;
             }
             tell_topic(&so_far, out, c.conversations);
-            if self.messages.was_delivered(end) {
-                out.aside(&so_far);
-            } else if let Some(why) = self.nondelivery(message, end, at_end, c) {
-                out.undelivered(&so_far, why);
+            match why {
+                None => out.aside(&so_far),
+                Some(why) => out.undelivered(&so_far, why),
             }
         }
     }
