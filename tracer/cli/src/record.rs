@@ -223,7 +223,6 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     {
         journal.ends(&summary(&written.clone().unwrap_or_default()));
     }
-    // It may take seconds, in which nothing that was measured is lost.
     otlp.end();
     let unwritten = if error.is_some() { None } else { written.err() };
     let failures = [error.map(Failure::Measured), unwritten, printed.err()];

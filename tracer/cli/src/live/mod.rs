@@ -153,7 +153,6 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     } else {
         Ok(())
     };
-    // It may take seconds, in which nothing that was measured is lost.
     otlp.end();
     let failed = match stopped {
         // A signal is the usual way to end this command.

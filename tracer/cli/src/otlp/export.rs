@@ -71,7 +71,7 @@ impl Otlp {
         Some([counts.sent, counts.dropped])
     }
 
-    /// Waits a few seconds for what is left, and says what came of it. The session must have ended.
+    /// Waits a few seconds for what is left, and says what came of it. The session must have ended, and its results must have been written.
     pub fn end(self) {
         if let Some(exporter) = self.0 {
             output::say(&format!("{}\n", exporter.end()));
