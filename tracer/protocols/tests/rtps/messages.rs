@@ -410,15 +410,15 @@ fn samples_that_are_not_decoded_are_counted_as_unread() {
         let message = Message::new(little);
         let ids = [&[0; 4][..], &[0; 4], &USER_WRITER.to_be_bytes()].concat();
         let number = |number: u32| [message.u32(0), message.u32(number)].concat();
-        let counts = [message.u32(41), message.u32(42)].concat();
-        let batch = [&ids[..], &number(7), &number(100), &counts, &[0; 12]].concat();
+        let behind = [message.u32(41), message.u32(42)].concat();
+        let batch = [&ids[..], &number(7), &number(100), &behind, &[0; 12]].concat();
         let session = [&ids[..], &number(1), &[0; 8]].concat();
         let count = |message: &Message, captured: usize| {
-            let mut counts = Counts::default();
+            let mut told = Counts::default();
             let range = ByteRange::new(Offset::START, message.bytes.len() as u64);
             let bytes = &message.bytes[..captured];
-            PROTOCOL.connection(Transport::Udp).pdu(Side::A, Pdu { range, bytes }, &mut counts);
-            (counts.messages, counts.unread)
+            PROTOCOL.connection(Transport::Udp).pdu(Side::A, Pdu { range, bytes }, &mut told);
+            (told.messages, told.unread)
         };
         let whole = message.clone().sub(0x18, 0, &batch).sub(0x14, DATA, &session);
         assert_eq!(count(&whole, whole.bytes.len()), (0, 43));
