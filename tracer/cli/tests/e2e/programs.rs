@@ -136,7 +136,7 @@ fn slow_messages_reach_a_collector() {
     let ended = bench.wirelap(&words).json().end(LONG);
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
     let got: Vec<_> = got.try_iter().collect();
-    let of = |path: &str| got.iter().filter(move |(at, _)| at == path);
+    let of = |path: &'static str| got.iter().filter(move |(at, _)| at == path);
     assert!(of("/v1/metrics").count() > 0);
     let has = |words: &str| {
         let words = words.as_bytes();
