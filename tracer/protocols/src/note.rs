@@ -277,8 +277,8 @@ pub enum FrameNote<'a> {
     InOrder {
         /// The sender, which is part of the [`GlobalKey`]s of its messages.
         origin: [u8; 16],
-        /// Messages that it does not send any more, from the first number up to before the second.
-        gone: [u64; 2],
+        /// The first message that is still retransmitted.
+        first: u64,
     },
     /// A request, which the other end answers with a [`FrameNote::Reply`] of the same number.
     Request {

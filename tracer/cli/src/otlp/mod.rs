@@ -4,7 +4,7 @@
 #[cfg(feature = "otlp")]
 mod export;
 #[cfg(feature = "otlp")]
-pub use export::{ExportedSink, Otlp, WantedExport};
+pub use export::{ExportedSink, Otlp};
 
 #[cfg(not(feature = "otlp"))]
 mod without;

@@ -67,11 +67,11 @@ pub struct Assemblies {
     wall: Option<i64>,
 }
 
-/// Word of a sender at `at` that it does not send these messages again, while it is not known what a reader took.
+/// Word of a sender at `at` that it sends nothing before `first` again, while it is not known what a reader took.
 #[derive(Debug)]
 struct Skip {
     of: (Direction, [u8; 16]),
-    gone: [u64; 2],
+    first: u64,
     at: Nanos,
 }
 
@@ -251,12 +251,12 @@ impl Assemblies {
         index
     }
 
-    /// Readers get what this sender sends in this direction in the order of its numbers, and those that are `gone` are
-    /// not sent again. What has not come by then never does, unless one of its readers is `unresolved`: it is not known yet what that took.
+    /// Readers get what this sender sends in this direction in the order of its numbers, and nothing before `first`
+    /// is sent again. What has not come by then never does, unless one of its readers is `unresolved`: it is not known yet what that took.
     pub fn keep_order(
         &mut self,
         (direction, origin): (Direction, [u8; 16]),
-        gone: [u64; 2],
+        first: u64,
         at: Nanos,
         unresolved: &[SocketId],
     ) {
@@ -264,12 +264,12 @@ impl Assemblies {
         let Some(order) = self.orders.get_mut(index) else { return };
         order.is_kept = true;
         if !unresolved.iter().any(|&socket| order.is_taken_by(socket)) {
-            return self.skip((direction, origin), gone, at);
+            return self.skip((direction, origin), first, at);
         }
         if self.skips.len() >= MAX_SKIPS {
             self.skip_next(Nanos(u64::MAX));
         }
-        self.skips.push_back(Skip { of: (direction, origin), gone, at });
+        self.skips.push_back(Skip { of: (direction, origin), first, at });
     }
 
     /// Skips the fragments that had not come before `limit`: all reads before it are known, so they
@@ -283,15 +283,15 @@ impl Assemblies {
         if self.skips.front().is_none_or(|skip| skip.at >= limit) {
             return false;
         }
-        if let Some(Skip { of, gone, at }) = self.skips.pop_front() {
-            self.skip(of, gone, at);
+        if let Some(Skip { of, first, at }) = self.skips.pop_front() {
+            self.skip(of, first, at);
         }
         true
     }
 
-    fn skip(&mut self, of: (Direction, [u8; 16]), gone: [u64; 2], at: Nanos) {
+    fn skip(&mut self, of: (Direction, [u8; 16]), first: u64, at: Nanos) {
         if let Some(&index) = self.by_sender.get(&of)
-            && self.orders.get_mut(index).is_some_and(|order| order.skip(gone))
+            && self.orders.get_mut(index).is_some_and(|order| order.skip(first))
         {
             self.free(index, at, Some(at));
         }

@@ -60,11 +60,11 @@ impl DeliveryOrder {
         }
     }
 
-    /// Gives up the messages from the first number up to before the second; true if any of them was waited for.
-    pub fn skip(&mut self, gone: [u64; 2]) -> bool {
-        let [from, to] = gone.map(|end| self.lacking.partition_point(|(number, _)| *number < end));
-        self.lacking.drain(from..to.max(from));
-        from < to
+    /// Gives up the messages before this number; true if any of them was waited for.
+    pub fn skip(&mut self, first: u64) -> bool {
+        let gone = self.lacking.partition_point(|(number, _)| *number < first);
+        self.lacking.drain(..gone);
+        gone > 0
     }
 
     pub fn missing(&self) -> Option<(Nanos, Nanos)> {

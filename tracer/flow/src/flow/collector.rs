@@ -366,8 +366,8 @@ impl FrameSink for Collector<'_> {
             FrameNote::Encrypted(messages) => found.notes.uncertain.encrypted.grow(messages),
             FrameNote::Implementation(name) => found.notes.implementation = Some(name),
             FrameNote::Unseen(parties) => found.notes.unseen_parties = Some(parties),
-            FrameNote::InOrder { origin, gone } => {
-                found.ordered.push((self.side, origin, gone));
+            FrameNote::InOrder { origin, first } => {
+                found.ordered.push((self.side, origin, first));
             }
             FrameNote::Request { number, extent, content } => {
                 let side = self.side;

@@ -53,8 +53,8 @@ pub struct DecoderOutput {
     pub gaps: FoundGaps,
     /// Notes beside the figures.
     pub notes: RowNotes,
-    /// Senders whose messages are handed on in order, their side, and numbers of messages that they do not send any more.
-    pub ordered: Vec<(Side, [u8; 16], [u64; 2])>,
+    /// Senders whose messages are handed on in order, their side, and the first message that they still have.
+    pub ordered: Vec<(Side, [u8; 16], u64)>,
     /// Permissions to pass messages on.
     pub released: Vec<Released>,
     /// Subscriptions that began.

@@ -7,7 +7,7 @@ use super::message::{HEADER_BYTES, RtpsMessage, RtpsStep, RtpsSubmessage};
 use super::parameters::{self, DiscoveredEndpoint};
 use super::participants::Participants;
 use super::payload::ApplicationBytes;
-use super::submessage::{SubmessageContent, given_up, report_unread, timestamp};
+use super::submessage::{SubmessageContent, heartbeat, report_unread, timestamp};
 use super::submessage_kind::SubmessageKind;
 use super::topics::WriterTopics;
 use super::vendor::{self, VendorId};
@@ -142,11 +142,12 @@ impl RtpsConnection {
             }
             SubmessageContent::Control(class) => {
                 frame.class = class;
-                // These are sent to reliable readers only, which deliver samples in order.
+                // HEARTBEATs are sent to reliable readers only, which deliver samples in order.
                 if class == FrameClass::Ack
-                    && let Some((writer, gone)) = given_up(submessage)
+                    && submessage.kind == SubmessageKind::Heartbeat
+                    && let Some((writer, first)) = heartbeat(submessage)
                 {
-                    out.note(FrameNote::InOrder { origin: writer.of(datagram.prefix), gone });
+                    out.note(FrameNote::InOrder { origin: writer.of(datagram.prefix), first });
                 }
             }
             SubmessageContent::Participant(sample) => {

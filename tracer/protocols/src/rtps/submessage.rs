@@ -166,28 +166,12 @@ pub(super) fn report_unread(
     }
 }
 
-/// The writer of a `HEARTBEAT` or `GAP`, and numbers of samples that it does not send: those before the first that it still has (§9.4.5.7), or
-/// from the first that is not for its reader up to the next one that may be (§9.4.5.5). Those behind that are left out.
-///
-/// ```text
-/// HEARTBEAT   reader id · writer id · first i64 · …
-/// GAP         reader id · writer id · start i64 · base i64 · bits u32 · bitmap     start … base, and the base's own bits, the highest first
-/// ```
-pub(super) fn given_up(submessage: &RtpsSubmessage) -> Option<(EntityId, [u64; 2])> {
-    let (mut body, order) = (submessage.body, submessage.order);
+/// The writer of a `HEARTBEAT`, and the number of the first sample that it still has (§9.4.5.7).
+pub(super) fn heartbeat(submessage: &RtpsSubmessage) -> Option<(EntityId, u64)> {
+    let mut body = submessage.body;
     let _reader = EntityId::read(&mut body)?;
     let writer = EntityId::read(&mut body)?;
-    let first = order.sequence_number(&mut body)?;
-    match submessage.kind {
-        SubmessageKind::Heartbeat => Some((writer, [0, first])),
-        SubmessageKind::Gap => {
-            let base = order.sequence_number(&mut body)?;
-            let bits = order.u32(&mut body).unwrap_or(0);
-            let word = if bits > 0 { order.u32(&mut body).unwrap_or(0) } else { 0 };
-            Some((writer, [first, base.saturating_add(word.leading_ones().min(bits).into())]))
-        }
-        _ => None,
-    }
+    Some((writer, submessage.order.sequence_number(&mut body)?))
 }
 
 /// The source timestamp of the samples after an `INFO_TS`, in nanoseconds since 1970 (§9.4.5.11, §9.3.2.2): seconds and a

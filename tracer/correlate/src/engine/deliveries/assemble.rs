@@ -46,9 +46,9 @@ impl Deliveries {
         }
         c.conversations.found_mut().fragments = carried;
         let mut ordered = std::mem::take(&mut c.conversations.found_mut().ordered);
-        for (side, origin, gone) in ordered.drain(..) {
+        for (side, origin, first) in ordered.drain(..) {
             let of = (Direction { side, ..direction }, origin);
-            self.assemblies.keep_order(of, gone, at, c.conversations.unresolved_sockets());
+            self.assemblies.keep_order(of, first, at, c.conversations.unresolved_sockets());
         }
         c.conversations.found_mut().ordered = ordered;
         while let Some(id) = self.assemblies.surplus() {

@@ -89,26 +89,6 @@ fn what_waited_for_something_that_never_came_was_delivered_nobody_knows_when() {
     assert_eq!((counts.sent, counts.delivered, counts.matched), (3, 2, 1));
 }
 
-/// A writer that keeps the last sample of each instance has nothing to send again of the second one, but still has the first.
-#[test]
-fn what_waited_for_something_that_is_not_sent_again_comes_with_the_word_that_says_so() {
-    let mut gap = vec![0x08, 1, 28, 0, 0, 0, 0, 0];
-    gap.extend(WRITER.to_be_bytes());
-    for number in [0u32, 2, 0, 3, 0] {
-        gap.extend(number.to_le_bytes());
-    }
-    let mut net = Net::new();
-    let to = net.reader(2, 7413);
-    net.send(way(7413), &[to], &[data(1), heartbeat(1, 1)]);
-    net.send(way(7413), &[], &[data(2)]);
-    net.send(way(7413), &[to], &[data(3), heartbeat(1, 3)]);
-    net.rest(1);
-    net.send(way(7413), &[to], &[gap]);
-    let played = net.play();
-    let counts = played.group().messages;
-    assert_eq!((counts.sent, counts.delivered, counts.matched), (3, 2, 2));
-}
-
 /// The datagram of the second read is found out when the later reads are known: the later messages did not wait for it, whether its
 /// writer says that it keeps all of its samples, or none but the last two.
 #[test]
