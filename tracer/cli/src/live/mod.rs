@@ -77,10 +77,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let (trials, skipped) = trials::of_options(args, installation.as_ref().ok())?;
     let files = args.shows_screen().then(|| ScreenFiles::of(args, &outputs)).transpose()?;
     let memory = ScreenMemory::of(args, &outputs);
-    if let Some((steward, line)) = steward.as_ref().zip(args.on_event.on_event.as_ref()) {
-        let declared = steward.declare_handler(line.clone());
-        declared.map_err(|error| Failure::Machine(format!("--on-event: {error}")))?;
-    }
+    args.on_event.declare(steward.as_deref())?;
     outputs.seal()?;
     let run_time = args.sampling.run_time();
     let metrics = args.metrics.open()?;

@@ -45,6 +45,18 @@ pub struct OnEventArgs {
     pub on_event_every: Duration,
 }
 
+impl OnEventArgs {
+    /// Tells the steward, which starts it, what the command is.
+    ///
+    /// # Errors
+    /// The steward has ended.
+    pub fn declare(&self, steward: Option<&Steward>) -> Result<(), Failure> {
+        let Some((steward, line)) = steward.zip(self.on_event.as_ref()) else { return Ok(()) };
+        let declared = steward.declare_handler(line.clone());
+        declared.map_err(|error| Failure::Machine(format!("--on-event: {error}")))
+    }
+}
+
 /// True for an event that somebody who is not looking wants to know.
 fn is_urgent(event: &LogEvent) -> bool {
     matches!(

@@ -9,7 +9,7 @@ pub use export::{ExportedSink, Otlp};
 #[cfg(not(feature = "otlp"))]
 mod without;
 #[cfg(not(feature = "otlp"))]
-pub use without::{ExportedSink, Otlp, WantedExport};
+pub use without::{ExportedSink, Otlp};
 
 use crate::quantity;
 use clap::Args;
@@ -22,7 +22,7 @@ const MOST_SLOWEST: i64 = 64;
 #[derive(Clone, Debug, Args)]
 #[cfg_attr(not(feature = "otlp"), expect(dead_code, reason = "refused with --otlp"))]
 pub struct OtlpArgs {
-    /// Send spans of some messages, and the latencies of all rows, to the OpenTelemetry Collector at this address (http://127.0.0.1:4318), by
+    /// Send spans of some messages, and the latencies of all rows, to the OpenTelemetry Collector at this address (`http://127.0.0.1:4318`), by
     /// OTLP over HTTP: the slowest of each row, those that were lost or not read, and a share. Names of programs and topics are sent, no
     /// payload. `OTEL_EXPORTER_OTLP_HEADERS` has headers, as for others (wirelap must be built with the feature `otlp`)
     #[arg(long, value_name = "URL")]
