@@ -39,8 +39,8 @@ pub use config::{Config, Label, ParkingLimits, UnobservedHost};
 pub use flow::{
     Acknowledgement, Answered, COMPARED, Claim, ClientOf, ClosedBy, ClosedByServer,
     ClosedConnection, ClosedConnections, Content, Conversation, DecoderOutput, Departure,
-    EndsState, Flow, FlowTable, Found, FoundExchange, FoundPlace, GoneServer, Hidden, Identity,
-    KnownEnds, NamedConnection, Outages, PassedMessage, PendingRelease, Piece, ReadPlace,
+    EndsState, ExchangePart, Flow, FlowTable, Found, FoundExchange, FoundPlace, GoneServer, Hidden,
+    Identity, KnownEnds, NamedConnection, Outages, PassedMessage, PendingRelease, Piece, ReadPlace,
     Reassembly, RecentPackets, Request, RequestLookUp, RoundTrip, RowNotes, SentRequest, ServerAt,
     ServerEnd, State, SubscriptionChange, SubscriptionStart, Takeover, Takeovers, Topics,
     UnreadReply, identity_of,

@@ -205,8 +205,7 @@ pub enum FrameNote<'a> {
     /// The message in the next frame is marked as retained by its publisher, and not by its sender, a server: it may be sent for the first
     /// time.
     HasPublishersMark,
-    /// The message in the next frame lay in a queue of its sender, a server, for as long as that keeps messages nobody takes; or of a server
-    /// before its sender, a client, which publishes it again.
+    /// The message in the next frame lay in a queue of its sender, a server, for as long as that keeps messages nobody takes.
     Expired,
     /// The message in the next frame says that its publisher made it at this time, in nanoseconds since 1970.
     MadeAt(u64),
@@ -289,6 +288,8 @@ pub enum FrameNote<'a> {
         /// A number for the content of a request that its receiver may hand on to others; 0 for any other.
         content: u64,
     },
+    /// Nobody replies to the request of the other end with this number, as its server says.
+    NoReply(u64),
     /// A fact that discovery tells of the nodes of ROS 2.
     Ros(&'a RosFact),
     /// A reply to a request of the other end.

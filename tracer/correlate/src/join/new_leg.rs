@@ -98,8 +98,6 @@ pub struct MessageFacts {
     pub is_logged: bool,
     /// True if its server keeps it in a queue until somebody has it.
     pub is_queued: bool,
-    /// True if it had lain in a queue until its time there was over before it was published here.
-    pub has_expired: bool,
     /// Why its server does not pass it on at once, or did not.
     pub withheld: Option<Withheld>,
 }

@@ -48,12 +48,6 @@ const RENAMED: Dialect = Dialect {
     ..AMQP
 };
 
-/// A client publishes a dead letter again, with its headers, in another queue.
-const PARKED: Dialect = Dialect {
-    sent: |to, payload| amqp::publish_dead_letter(["amq.topic", "work"], to, payload),
-    ..RENAMED
-};
-
 const NATS: Dialect = Dialect {
     name: "nats",
     port: 4222,
@@ -134,7 +128,6 @@ fn what_a_broker_translates_is_followed() {
         ((MQTT, "plant.line4/load"), (MQTT, "plant/line4/load")),
         ((AMQP, "work"), (DEAD, "work")),
         ((AMQP, "work"), (RENAMED, "given up")),
-        ((PARKED, "parked"), (PARKED, "parked")),
     ];
     for (from, to) in cases {
         for payload in [unique, equal] {

@@ -6,11 +6,11 @@ use super::identity::{content, found_message};
 use super::output::DecoderOutput;
 use super::places::{FoundPlace, GivenPlaces};
 use super::requests::Released;
-use super::round_trips::FoundExchange;
+use super::round_trips::{ExchangePart, FoundExchange};
 use super::subscriptions::{FoundSubscription, SubscriptionChange};
 use crate::bytes::Ledger;
 use wirelap_events::human::clean;
-use wirelap_events::{Frame, FrameClass, Offset, RequestLimits, Saturate};
+use wirelap_events::{ByteRange, Frame, FrameClass, Offset, RequestLimits, Saturate};
 use wirelap_figures::{Introduction, ReaderGroup};
 use wirelap_protocols::ros2::{DdsEndpoint, RosFact};
 use wirelap_protocols::{
@@ -186,9 +186,10 @@ impl Collector<'_> {
         self.found.ros.learn(fact);
     }
 
-    /// A request or a reply was found.
-    fn exchange(&mut self, exchange: FoundExchange) {
-        self.found.exchanges.push(exchange);
+    /// A part of an exchange was found.
+    fn exchange(&mut self, part: ExchangePart, number: u64, extent: ByteRange, content: u64) {
+        let side = self.side;
+        self.found.exchanges.push(FoundExchange { side, number, extent, part, content });
     }
 }
 
@@ -370,12 +371,13 @@ impl FrameSink for Collector<'_> {
                 found.ordered.push((self.side, origin, first));
             }
             FrameNote::Request { number, extent, content } => {
-                let side = self.side;
-                self.exchange(FoundExchange { side, number, extent, is_reply: false, content });
+                self.exchange(ExchangePart::Request, number, extent, content);
             }
             FrameNote::Reply { number, extent } => {
-                let side = self.side;
-                self.exchange(FoundExchange { side, number, extent, is_reply: true, content: 0 });
+                self.exchange(ExchangePart::Reply, number, extent, 0);
+            }
+            FrameNote::NoReply(number) => {
+                self.exchange(ExchangePart::NoReply, number, ByteRange::default(), 0);
             }
             FrameNote::Ros(fact) => self.ros(fact),
         }

@@ -32,7 +32,7 @@ pub struct Found {
     pub has_publishers_mark: bool,
     /// True if its sender has it from somebody else, as the message itself tells.
     pub passed_on: bool,
-    /// True if it lay in a queue of its sender, or of a server before that, until its time there was over.
+    /// True if it lay in a queue of its sender until its time there was over.
     pub has_expired: bool,
     /// True if it lay in another queue of its sender before it came into that of its reader.
     pub was_rerouted: bool,

@@ -66,7 +66,7 @@ pub use places::FoundPlace;
 pub use reassembly::{Piece, Reassembly};
 pub use requests::{PendingRelease, Request};
 pub use round_trips::{
-    Departure, FoundExchange, RequestLookUp, RoundTrip, SentRequest, UnreadReply,
+    Departure, ExchangePart, FoundExchange, RequestLookUp, RoundTrip, SentRequest, UnreadReply,
 };
 pub use server_protocols::ServerEnd;
 pub use subscriptions::{SubscriptionChange, SubscriptionStart};

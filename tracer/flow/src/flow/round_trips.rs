@@ -25,6 +25,17 @@ const SEARCH: Nanos = Nanos::from_millis(1_000);
 /// Time between two requests of one direction that are followed from end to end.
 const SAMPLE_INTERVAL: Nanos = Nanos::from_millis(10);
 
+/// A part that the bytes of an end have in an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExchangePart {
+    /// The question.
+    Request,
+    /// The answer to it.
+    Reply,
+    /// The word of a server that nobody answers.
+    NoReply,
+}
+
 /// A request or a reply that a decoder found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundExchange {
@@ -34,8 +45,8 @@ pub struct FoundExchange {
     pub number: u64,
     /// The bytes of the request or reply.
     pub extent: ByteRange,
-    /// True for a reply.
-    pub is_reply: bool,
+    /// Which of them it is.
+    pub part: ExchangePart,
     /// A number for the content of a request that its receiver may hand on; 0 for any other.
     pub content: u64,
 }
@@ -227,6 +238,13 @@ impl RoundTrips {
         let is_handed_on = request.is_handed_on;
         let sent = request.sent.take().filter(|_| is_handed_on || self.counts(&request))?;
         Some(SentRequest { is_handed_on, ..sent })
+    }
+
+    /// Nobody replies to the request of this number.
+    pub fn end_unanswered(&mut self, number: u64) {
+        let Some(request) = self.open.remove(&number) else { return };
+        self.legs.shrink(request.legs());
+        self.unanswered.grow(u64::from(self.counts(&request)));
     }
 
     /// A reply was found in this direction.

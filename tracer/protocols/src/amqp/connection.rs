@@ -150,9 +150,6 @@ impl AmqpConnection {
     /// Tells of the message that is complete on a channel what it waits for, or may have waited for, and who gets it.
     fn tell_recipient(&self, side: Side, channel: u16, out: &mut dyn FrameSink) {
         let Some(recipient) = self.contents[side as usize].ends(channel) else { return };
-        if recipient.has_expired {
-            out.note(FrameNote::Expired);
-        }
         if recipient.is_delayed {
             out.note(FrameNote::Withheld(Withheld::ForDelay));
         } else if self.server != Some(side) && self.transactions.is_in_one(channel) {
@@ -160,6 +157,9 @@ impl AmqpConnection {
         }
         if self.server == Some(side) {
             Permits::tell(channel, recipient.has_asked, out);
+            if recipient.has_expired {
+                out.note(FrameNote::Expired);
+            }
             if recipient.was_elsewhere {
                 out.note(FrameNote::WasRerouted);
             }
@@ -188,11 +188,10 @@ impl AmqpConnection {
             return out.frame(&frame_without_data(range, NAME, FrameClass::Opaque));
         }
         let class = class_of(contents.header(header.channel, size));
-        // Who publishes a dead letter again leaves its headers as they are, and so does the server.
-        if let Some(letter) = DeadLetter::read(reader) {
-            contents.is_dead_letter(header.channel, letter);
-        }
         if self.server == Some(side) {
+            if let Some(letter) = DeadLetter::read(reader) {
+                contents.is_dead_letter(header.channel, letter);
+            }
             if queue::was_delayed(reader) {
                 contents.is_delayed(header.channel, true);
             }

@@ -89,8 +89,8 @@ impl MqttConnection {
         if self.server == Some(side) {
             out.reader_group(self.subscriptions.group_of(topic));
             if header.retain()
-                && (self.marks.keeps(topic, publish.payload, publish.payload_len)
-                    || self.subscriptions.keeps_mark(topic))
+                && (self.subscriptions.keeps_mark(topic)
+                    || self.marks.keeps(topic, publish.payload, publish.payload_len))
             {
                 out.note(FrameNote::HasPublishersMark);
             }

@@ -35,7 +35,9 @@ impl RetainMarks {
         if self.keeps || topic.is_empty() {
             return self.keeps;
         }
-        let start = payload.get(..COMPARED_BYTES).unwrap_or(payload);
+        let compared = payload_len.min(COMPARED_BYTES);
+        // What was not captured may differ.
+        let Some(start) = payload.get(..compared) else { return false };
         let (topic, content) = (hash(topic), hash((start, payload_len)));
         if self.topics.len() < MAX_TOPICS || self.topics.contains_key(&topic) {
             // With overlapping filters, the same message comes several times.

@@ -164,11 +164,11 @@ impl NatsConnection {
             out.note(FrameNote::Unsubscribes(server.other()));
         }
         let inbox = |subject| jetstream::inbox_number(subject).filter(|_| !is_between);
-        // That nobody is there to answer is no answer.
-        if let Some(number) = inbox(message.subject)
-            && !jetstream::is_unanswered(parts.header)
-        {
-            out.note(FrameNote::Reply { number, extent: pdu.range });
+        if let Some(number) = inbox(message.subject) {
+            // That nobody is there to answer is no answer.
+            let is_reply = !jetstream::is_unanswered(parts.header);
+            let reply = FrameNote::Reply { number, extent: pdu.range };
+            out.note(if is_reply { reply } else { FrameNote::NoReply(number) });
         }
         let is_expected = message.sid.is_some() && self.replies.expects(message.subject);
         let can_be_answer = is_expected || jetstream::is_inbox(message.subject);

@@ -7,6 +7,9 @@ use super::submessage_kind::SubmessageKind;
 use crate::{FrameNote, FrameSink};
 use wirelap_events::FrameClass;
 
+/// The most samples that a batch of RTI Connext is believed to have: a datagram has no more bytes.
+const MOST_BATCHED: u32 = 1 << 16;
+
 /// The content of a submessage.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum SubmessageContent<'a> {
@@ -160,7 +163,8 @@ pub(super) fn report_unread(
         }
         SubmessageKind::DataBatch => {
             let samples = body.skip(32).and_then(|()| submessage.order.u32(&mut body));
-            out.note(FrameNote::UnreadMessages(samples.unwrap_or(1).into()));
+            let samples = samples.filter(|&samples| samples <= MOST_BATCHED).unwrap_or(1);
+            out.note(FrameNote::UnreadMessages(samples.into()));
         }
         _ => {}
     }

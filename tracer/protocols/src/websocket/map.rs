@@ -336,6 +336,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::Encrypted(_)
             | FrameNote::Unseen(_)
             | FrameNote::Implementation(_)
+            | FrameNote::NoReply(_)
             | FrameNote::Ros(_)
             | FrameNote::InOrder { .. } => note,
         };

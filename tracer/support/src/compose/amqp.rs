@@ -136,12 +136,6 @@ pub fn deliver_dead_letter(first: [&str; 2], by: &str, tag: u64, payload: &[u8])
     with_properties(1, &arguments.concat(), &dead_letter(first), payload)
 }
 
-/// A copy of a dead letter, with its headers, that a client publishes on channel 1 to the queue `to`.
-pub fn publish_dead_letter(first: [&str; 2], to: &str, payload: &[u8]) -> Vec<u8> {
-    let arguments = [&[0, 60, 0, 40, 0, 0, 0][..], &short(to), &[0]];
-    with_properties(1, &arguments.concat(), &dead_letter(first), payload)
-}
-
 /// Properties of a dead letter.
 fn dead_letter([exchange, key]: [&str; 2]) -> Vec<u8> {
     let long = |kind: u8, bytes: &[u8]| {

@@ -25,14 +25,11 @@ impl Deliveries {
         if let Some(asked) = permissions.asked {
             leg.circumstances.request = request_made_at(back, asked);
         }
-        // What is published again had expired before.
-        let message = self.messages.message(state.message);
-        let had_expired = message.is_some_and(|message| message.facts.has_expired);
         leg.circumstances.subscription = ReaderArrival {
             ready: permissions.ready,
             sender_was_gone: permissions.sender_was_gone,
             handed_over: permissions.is_handed_over,
-            has_expired: permissions.has_expired && !had_expired,
+            has_expired: permissions.has_expired,
         };
         leg.circumstances.start_up = state.start_up && permissions.ready.is_none();
         leg.circumstances.permission.release = permissions.release;

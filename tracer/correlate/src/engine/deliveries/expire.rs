@@ -148,7 +148,7 @@ impl Deliveries {
         if leg.was_read() && rest == RestOfWay::PassedOver {
             return Some(Nondelivery::Lost);
         }
-        if rest != RestOfWay::Followed {
+        if rest != RestOfWay::Followed || message.facts.is_delayed() {
             return Some(Nondelivery::NotFollowed);
         }
         if at_end && !message.is_kept_for_nobody() {

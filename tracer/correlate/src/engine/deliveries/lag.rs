@@ -41,7 +41,7 @@ impl Deliveries {
                 self.messages.set_number(key, number);
             }
             // Others had it long ago, and it was forgotten.
-            (Joined::Orphan, false) => {
+            (Joined::Orphan, false) if !new.message.is_delayed() => {
                 let topic = (c.accounts.rows.root(new.message.row), new.message.subject);
                 c.accounts.lag.sent_late(new.way(), topic, new.message.topic, new.at);
             }

@@ -54,7 +54,7 @@ pub fn new_leg(
             asked,
             permit,
             shut: flow.reader_pauses.shut_before(written.map_or(at, |written| written.min(at))),
-            has_expired: found.has_expired && !toward.is_server(),
+            has_expired: found.has_expired,
             ..Permissions::default()
         },
         queue_was_empty: queue_was_empty(found, back),
@@ -79,7 +79,6 @@ pub fn new_leg(
             repeats: found.duplicate,
             is_logged: protocol.is_log(),
             is_queued: protocol.keeps_messages() && !protocol.is_log(),
-            has_expired: found.has_expired,
             withheld: found.withheld,
         },
         passed_on: found.passed_on,

@@ -13,8 +13,8 @@ use crate::join::{Receiver, leg};
 use crate::rows::nothing;
 use wirelap_events::{ByteRange, FlowRange, Leg, Nanos, Offset, Stage};
 use wirelap_flow::{
-    Conversation, Departure, Direction, Flow, FlowTable, FoundExchange, Marks, Path, RequestLookUp,
-    RoundTrip, SentRequest, UnreadReply,
+    Conversation, Departure, Direction, ExchangePart, Flow, FlowTable, FoundExchange, Marks, Path,
+    RequestLookUp, RoundTrip, SentRequest, UnreadReply,
 };
 use wirelap_limits::deliveries::{LONGEST_START_UP, LONGEST_USUAL_WAY, LONGEST_WAIT_FOR_REPLY};
 use wirelap_protocols::{MessageRouting, Protocol};
@@ -30,11 +30,21 @@ impl Deliveries {
         let is_brokered = c.conversations.flows().get(direction).is_some_and(is_brokered);
         for found in exchanges.drain(..).filter(|_| !packets_only) {
             let direction = Direction { side: found.side, ..direction };
-            if found.is_reply {
-                self.handed_on.answered(direction.back(), found.number, at, is_brokered);
-                note_reply(at, direction, &found, c);
-            } else {
-                self.note_request(at, direction, (&found, is_brokered), c);
+            let asks = direction.back();
+            if found.part != ExchangePart::Request {
+                self.handed_on.answered(asks, found.number, at, is_brokered);
+            }
+            match found.part {
+                ExchangePart::Request => {
+                    self.note_request(at, direction, (&found, is_brokered), c);
+                }
+                ExchangePart::Reply => note_reply(at, direction, &found, c),
+                ExchangePart::NoReply => {
+                    let asks = c.conversations.flows_mut().flow_mut(asks);
+                    if let Some(trips) = asks.and_then(|asks| asks.round_trips.as_mut()) {
+                        trips.end_unanswered(found.number);
+                    }
+                }
             }
         }
         c.conversations.found_mut().exchanges = exchanges;

@@ -94,6 +94,18 @@ fn what_is_handed_on_is_followed_and_not_counted() {
     assert_eq!((trips.take_unanswered(), trips.is_waiting()), (0, false));
 }
 
+#[test]
+fn a_request_that_nobody_answers_is_over_at_once() {
+    let mut trips = RoundTrips::default();
+    for number in 0..2_000 {
+        trips.asked(number, bytes(number * 10), Nanos(number));
+        trips.look_up(left(u64::MAX));
+        trips.end_unanswered(number);
+        trips.end_unanswered(number);
+    }
+    assert_eq!((trips.take_unanswered(), trips.is_waiting()), (2_000, false));
+}
+
 /// The look-up of requests that have left, each with its leg.
 fn left_with_leg(extent: ByteRange, _: bool) -> RequestLookUp {
     let leg = Some(Box::new(delivered::leg(&[])));
