@@ -194,7 +194,8 @@ mod tests {
     #[test]
     fn spans_are_counted_only_where_any_are_made() {
         let measured = SharedMeasured::default();
-        assert!(!written(&measured, Format::Text).contains("wirelap_otlp_spans_sent_total "));
+        let is_sample = |line: &str| line.starts_with("wirelap_otlp_spans_sent_total ");
+        assert!(!written(&measured, Format::Text).lines().any(is_sample));
         measured.lock().spans = Some([7, 2].map(|count| Arc::new(count.into())));
         let text = written(&measured, Format::Text);
         assert_eq!(

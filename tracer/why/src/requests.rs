@@ -83,10 +83,13 @@ fn is_of_round_trip(verdict: &Verdict, weighed: &Gathered) -> bool {
     is_shown && takes_time(verdict) && verdict.severity == Severity::Problem
 }
 
+/// The leg that leads to a client which answers what a server hands on to it, and the one back.
+const CLIENTS_LEGS: [u8; 2] = [2, 3];
+
 /// True if it is about a client that answers what a server hands on to it: as it takes the second leg, or before it sends the third.
 fn is_answering_client(verdict: &Verdict) -> bool {
     let is_senders = matches!(verdict.segment, Some(Segment::BrokerDwell | Segment::Write));
-    matches!((verdict.leg, is_senders), (Some(2), false) | (Some(3), true))
+    verdict.leg == Some(CLIENTS_LEGS[usize::from(is_senders)])
         && matches!(verdict.kind, VerdictKind::BrokerStalled | VerdictKind::BrokerCpuBound)
 }
 

@@ -210,7 +210,8 @@ fn a_command_without_rights_is_told_that_a_broker_was_killed() {
         command
     };
     let mut subscriber = client("mosquitto_sub").spawn().unwrap();
-    let mut publisher = client("mosquitto_pub").arg("-l").spawn().unwrap();
+    // Retained, so that a message comes also if it was published before the subscription.
+    let mut publisher = client("mosquitto_pub").args(["-l", "-r"]).spawn().unwrap();
     let mut lines = publisher.stdin.take().unwrap();
     let mut said = BufReader::new(subscriber.stdout.take().unwrap());
     let mut first = String::new();
