@@ -84,14 +84,14 @@ impl OffCpu {
         [
             self.asleep,
             self.waited,
-            self.timed,
-            self.timed_poll,
             self.throttled,
             self.locked,
             self.deaf,
             self.blocked,
             self.stopped,
             self.polled,
+            self.timed,
+            self.timed_poll,
             self.hidden,
         ]
     }
@@ -101,27 +101,27 @@ impl OffCpu {
         let [
             asleep,
             waited,
-            timed,
-            timed_poll,
             throttled,
             locked,
             deaf,
             blocked,
             stopped,
             polled,
+            timed,
+            timed_poll,
             hidden,
         ] = times;
         OffCpu {
             asleep,
             waited,
-            timed,
-            timed_poll,
             throttled,
             locked,
             deaf,
             blocked,
             stopped,
             polled,
+            timed,
+            timed_poll,
             hidden,
             ..OffCpu::NONE
         }
