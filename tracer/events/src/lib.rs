@@ -42,8 +42,8 @@ pub use count::{Count, Size, SmallCount};
 pub use delivery::{
     AckRoundTrip, Circumstances, Credit, Delivery, EarlierBytes, FanOut, GroupId, Heard, Hop, Leg,
     LegHosts, LegLosses, LegOffCpu, LegPath, LinkQueue, MAX_HOPS, MAX_LEGS, MessageId,
-    MessageRequest, MissingBytes, OffCpu, OffCpuTimes, ReaderArrival, ReplicaWait, SampleStatus,
-    SegmentSpan, SendPermission, SenderSocket, TopicId,
+    MessageRequest, MissingBytes, OffCpu, ReaderArrival, ReplicaWait, SampleStatus, SegmentSpan,
+    SendPermission, SenderSocket, TopicId,
 };
 pub use detail::TraceDetail;
 pub use event::{

@@ -18,7 +18,7 @@ pub use circumstances::{
     SenderSocket,
 };
 pub use leg::{Hop, Leg, MAX_HOPS, SegmentSpan};
-pub use off_cpu::{LegOffCpu, OffCpu, OffCpuTimes};
+pub use off_cpu::{LegOffCpu, OffCpu};
 pub use sample_status::SampleStatus;
 
 use crate::{Nanos, Segment, Segments, Stage, Stamp};

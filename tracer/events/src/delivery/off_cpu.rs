@@ -3,9 +3,6 @@
 use crate::{CgroupId, Holder, Nanos, OTHERS, Saturate};
 use std::ops::{Add, AddAssign};
 
-/// Times of a thread off the CPU, and of what is not known of it: see [`OffCpu::sums`].
-pub type OffCpuTimes = [Nanos; 11];
-
 /// Why and how long a thread did not run in an interval. It ran for the rest of the interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OffCpu {
@@ -78,54 +75,6 @@ impl OffCpu {
         waker: Holder::NOBODY,
         hidden: Nanos(0),
     };
-
-    /// The times that are known as sums, by place.
-    pub const fn sums(&self) -> OffCpuTimes {
-        [
-            self.asleep,
-            self.waited,
-            self.throttled,
-            self.locked,
-            self.deaf,
-            self.blocked,
-            self.stopped,
-            self.polled,
-            self.timed,
-            self.timed_poll,
-            self.hidden,
-        ]
-    }
-
-    /// An interval with these times, of which nothing else is known.
-    pub const fn of_sums(times: OffCpuTimes) -> OffCpu {
-        let [
-            asleep,
-            waited,
-            throttled,
-            locked,
-            deaf,
-            blocked,
-            stopped,
-            polled,
-            timed,
-            timed_poll,
-            hidden,
-        ] = times;
-        OffCpu {
-            asleep,
-            waited,
-            throttled,
-            locked,
-            deaf,
-            blocked,
-            stopped,
-            polled,
-            timed,
-            timed_poll,
-            hidden,
-            ..OffCpu::NONE
-        }
-    }
 
     /// The threads that had the CPU while this one waited, the longest first.
     pub fn holders(&self) -> impl Iterator<Item = &Holder> {

@@ -7,8 +7,7 @@
 
 mod locks;
 
-pub use locks::LockWait;
-use wirelap_events::{Holder, Nanos, OffCpu, OffCpuReason, OffCpuTimes, Saturate, SleepCall, Wake};
+use wirelap_events::{Holder, Nanos, OffCpu, OffCpuReason, Saturate, SleepCall, Wake};
 use wirelap_limits::threads::{LOCK_HOLDER_MEMORY, LONGEST_LOCK_CHECK, THREAD_HISTORY};
 
 /// Stretches that are kept of a thread, unless more of them are new.
@@ -20,31 +19,54 @@ const MOST: usize = 2048;
 /// Sums of the time in which a thread did not run, by reason.
 #[derive(Clone, Copy, Debug, Default)]
 struct OffCpuSums {
-    times: OffCpuTimes,
+    asleep: Nanos,
+    waited: Nanos,
+    throttled: Nanos,
+    locked: Nanos,
+    deaf: Nanos,
+    blocked: Nanos,
+    stopped: Nanos,
+    polled: Nanos,
+    timed: Nanos,
+    timed_poll: Nanos,
+    hidden: Nanos,
     preemptions: u32,
 }
 
 impl OffCpuSums {
     /// Without who and whose.
     fn of(one: &OffCpu) -> OffCpuSums {
-        OffCpuSums { times: one.sums(), preemptions: one.preemptions }
+        OffCpuSums {
+            asleep: one.asleep,
+            waited: one.waited,
+            throttled: one.throttled,
+            locked: one.locked,
+            deaf: one.deaf,
+            blocked: one.blocked,
+            stopped: one.stopped,
+            polled: one.polled,
+            timed: one.timed,
+            timed_poll: one.timed_poll,
+            hidden: one.hidden,
+            preemptions: one.preemptions,
+        }
     }
 
-    fn and(mut self, more: OffCpuSums) -> OffCpuSums {
-        for (sum, more) in self.times.iter_mut().zip(more.times) {
-            *sum += more;
+    fn and(self, more: OffCpuSums) -> OffCpuSums {
+        OffCpuSums {
+            asleep: self.asleep + more.asleep,
+            waited: self.waited + more.waited,
+            throttled: self.throttled + more.throttled,
+            locked: self.locked + more.locked,
+            deaf: self.deaf + more.deaf,
+            blocked: self.blocked + more.blocked,
+            stopped: self.stopped + more.stopped,
+            polled: self.polled + more.polled,
+            timed: self.timed + more.timed,
+            timed_poll: self.timed_poll + more.timed_poll,
+            hidden: self.hidden + more.hidden,
+            preemptions: self.preemptions.wrapping_add(more.preemptions),
         }
-        self.preemptions = self.preemptions.wrapping_add(more.preemptions);
-        self
-    }
-
-    /// The times between two moments with such sums until then.
-    fn since(mut self, start: OffCpuSums) -> OffCpu {
-        for (sum, less) in self.times.iter_mut().zip(start.times) {
-            *sum -= less;
-        }
-        let preemptions = self.preemptions.wrapping_sub(start.preemptions);
-        OffCpu { preemptions, ..OffCpu::of_sums(self.times) }
     }
 }
 
@@ -191,7 +213,21 @@ impl ThreadHistory {
         let begin = self.after(from);
         let (start, end) = (self.sums_at(from, begin), self.sums_at(to, self.after(to)));
         // Large, and so filled in where it is.
-        let mut found = Some(end.since(start));
+        let mut found = Some(OffCpu {
+            asleep: end.asleep - start.asleep,
+            waited: end.waited - start.waited,
+            preemptions: end.preemptions.wrapping_sub(start.preemptions),
+            throttled: end.throttled - start.throttled,
+            locked: end.locked - start.locked,
+            deaf: end.deaf - start.deaf,
+            blocked: end.blocked - start.blocked,
+            stopped: end.stopped - start.stopped,
+            polled: end.polled - start.polled,
+            timed: end.timed - start.timed,
+            timed_poll: end.timed_poll - start.timed_poll,
+            hidden: end.hidden - start.hidden,
+            ..OffCpu::NONE
+        });
         if let Some(rested) = &mut found {
             self.name(begin, (from, to), rested);
         }
@@ -205,8 +241,7 @@ impl ThreadHistory {
             return None;
         }
         let (start, end) = (self.sums_at(from, self.after(from)), self.sums_at(to, self.after(to)));
-        let rested = end.since(start);
-        Some(rested.asleep - rested.blocked)
+        Some((end.asleep - start.asleep) - (end.blocked - start.blocked))
     }
 
     /// True if the thread was awake at that moment; `None` if it was not followed then, or only
@@ -257,16 +292,39 @@ impl ThreadHistory {
         let before = index.map(|index| self.stretches[index].sums).unwrap_or_default();
         let Some(stretch) = self.stretches.get(next) else { return before };
         let own = &stretch.own;
-        let times = if let Some((left, woken)) = stretch.rest {
-            let (asleep, waited) = (at.min(woken) - left, at - woken);
-            let throttled = waited.min(own.throttled);
-            let slept = OffCpu::of_sums(own.sums().map(|time| time.min(asleep)));
-            OffCpu { asleep, waited, throttled, ..slept }.sums()
+        let so_far = if let Some((left, woken)) = stretch.rest {
+            let asleep = at.min(woken) - left;
+            OffCpuSums {
+                asleep,
+                waited: at - woken,
+                throttled: (at - woken).min(own.throttled),
+                locked: asleep.min(own.locked),
+                deaf: asleep.min(own.deaf),
+                blocked: asleep.min(own.blocked),
+                stopped: asleep.min(own.stopped),
+                polled: asleep.min(own.polled),
+                timed: asleep.min(own.timed),
+                timed_poll: asleep.min(own.timed_poll),
+                ..OffCpuSums::default()
+            }
         } else {
             let begins = index.map_or(Nanos(0), |index| self.stretches[index].running);
-            own.sums().map(|time| time.share(at - begins, stretch.running - begins))
+            let share = |time: Nanos| time.share(at - begins, stretch.running - begins);
+            OffCpuSums {
+                asleep: share(own.asleep),
+                waited: share(own.waited),
+                throttled: share(own.throttled),
+                locked: share(own.locked),
+                deaf: share(own.deaf),
+                blocked: share(own.blocked),
+                stopped: share(own.stopped),
+                polled: share(own.polled),
+                timed: share(own.timed),
+                timed_poll: share(own.timed_poll),
+                hidden: share(own.hidden),
+                ..OffCpuSums::default()
+            }
         };
-        let so_far = OffCpuSums { times, preemptions: 0 };
         before.and(so_far)
     }
 }

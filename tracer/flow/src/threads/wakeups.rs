@@ -1,6 +1,6 @@
 //! Wakeups of threads, and by whom; the times for which they rested, and who had the CPU meanwhile.
 
-use super::history::{LockWait, ThreadHistory};
+use super::history::ThreadHistory;
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use wirelap_events::{
@@ -131,8 +131,10 @@ impl Threads {
             && let Some(most) = most.checked_sub(1)
             && let Some(waker) = self.all.get(&rested.waker.task.tid)
         {
-            let locks = history.locks(rested.waker.task.tid, from, to);
-            let (its, whole) = self.rests_behind(waker, locks, (rested.waker.task.tid, most));
+            if let Some(its) = waker.history.between(from, to) {
+                rested.waker.held = (to - from - its.asleep - its.waited).min(rested.locked);
+            }
+            let (its, whole) = self.rests_behind(history, rested.waker.task.tid, (from, to), most);
             if whole > Nanos(0) {
                 wait_with(rested, &its, whole);
             }
@@ -140,28 +142,20 @@ impl Threads {
         found
     }
 
-    /// Sums of the rests of a thread in the times in which another one waited for it, and the length of these.
+    /// Sums of the rests of the thread `waker` in the times in which the one with this history waited for it, and the length of these.
     fn rests_behind(
         &self,
-        waker: &Thread,
-        locks: impl Iterator<Item = LockWait>,
-        (tid, most): (Tid, u32),
+        history: &ThreadHistory,
+        waker: Tid,
+        (from, to): (Nanos, Nanos),
+        most: u32,
     ) -> (OffCpu, Nanos) {
         let (mut sum, mut whole) = (OffCpu::NONE, Nanos(0));
-        for lock in locks.take(LOCKS) {
-            let Some(mut its) = self.rested_behind(tid, (lock.from, lock.to), most) else {
-                continue;
-            };
-            // It may rest since then, and nobody has seen the end of that.
-            let known = waker.history.known_until().clamp(lock.from, lock.to);
-            its.hidden += if lock.is_ended_by_it { Nanos(0) } else { lock.to - known };
-            if lock.time < lock.to - lock.from {
-                // It rested some time between the two moments, and the other one waited some time.
-                let hidden = (its.asleep + its.waited + its.hidden).min(lock.time);
-                its = OffCpu { hidden, ..OffCpu::NONE };
+        for (from, to) in history.locks(waker, from, to).take(LOCKS) {
+            if let Some(its) = self.rested_behind(waker, (from, to), most) {
+                sum += &its;
+                whole += to - from;
             }
-            sum += &its;
-            whole += lock.time;
         }
         (sum, whole)
     }
@@ -215,13 +209,6 @@ impl Threads {
 /// work, and they wait for the same data (event loops with pools, as those of Go and Java).
 /// `its` are the other one's rests during the waits for it, of a length; how it slept then holds for all waits.
 fn wait_with(rested: &mut OffCpu, its: &OffCpu, whole: Nanos) {
-    let ran = whole - its.asleep - its.waited - its.hidden;
-    rested.waker.held = rested.locked.share(ran, whole);
-    // Of what is not known of it, nothing is known of who waits for it.
-    let hidden = its.hidden.min(rested.locked);
-    rested.locked -= hidden;
-    rested.asleep -= hidden;
-    rested.hidden += hidden;
     let waited = its.waited.min(rested.locked);
     rested.locked -= waited;
     rested.asleep -= waited;

@@ -86,37 +86,20 @@ impl ThreadHistory {
     }
 
     /// The times between two moments in which the thread waited until another one let go.
-    pub fn locks(&self, waker: Tid, from: Nanos, to: Nanos) -> impl Iterator<Item = LockWait> {
-        self.within(self.after(from), to).filter_map(move |(begins, stretch)| {
-            let own = &stretch.own;
-            if own.locked == Nanos(0) || own.waker.task.tid != waker {
-                return None;
-            }
-            let (first, last) = stretch.rest.unwrap_or((begins, stretch.running));
-            let (begin, end) = (first.max(from), last.min(to));
-            let is_exact = stretch.rest.is_some();
-            let time =
-                if is_exact { end - begin } else { own.locked.share(end - begin, last - first) };
-            let is_ended_by_it = !stretch.timed_out;
-            (begin < end).then_some(LockWait { from: begin, to: end, time, is_ended_by_it })
+    pub fn locks(
+        &self,
+        waker: Tid,
+        from: Nanos,
+        to: Nanos,
+    ) -> impl Iterator<Item = (Nanos, Nanos)> {
+        let within = self.within(self.after(from), to).map(|(_, stretch)| stretch);
+        within.filter_map(move |stretch| {
+            let is_its = stretch.own.locked > Nanos(0) && stretch.own.waker.task.tid == waker;
+            let (left, woken) = stretch.rest.filter(|_| is_its)?;
+            let (left, woken) = (left.max(from), woken.min(to));
+            (left < woken).then_some((left, woken))
         })
     }
-
-    /// The last moment of which it is known that the thread had a CPU.
-    pub fn known_until(&self) -> Nanos {
-        self.ends.last().copied().unwrap_or_default()
-    }
-}
-
-/// A wait for a lock.
-#[derive(Clone, Copy, Debug)]
-pub struct LockWait {
-    pub from: Nanos,
-    pub to: Nanos,
-    /// Length of the wait; less than the time between the two moments, where only the sum of several waits between them is known.
-    pub time: Nanos,
-    /// The thread that had the lock ended the wait, so that it had a CPU then; else a time limit did.
-    pub is_ended_by_it: bool,
 }
 
 impl OffCpuSpan {
