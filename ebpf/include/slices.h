@@ -135,7 +135,7 @@ static __always_inline void end_slice(struct slices *slices, struct task_struct 
 	record_slice(&slices->last[slices->next++ % SLICES], task, until);
 }
 
-/* Whose share a slice is part of, for a thread of the process `own`. */
+/* The process or thread to whose share a slice belongs, for a thread of the process `own`. */
 static __always_inline __u32 share_of(struct slice *slice, __u32 own)
 {
 	return slice->pid == own ? slice->tid : slice->pid;

@@ -13,7 +13,7 @@ int KEEPING_PROG(task_forked, struct task_struct *parent, struct task_struct *ch
 	return 0;
 }
 
-/* Whether a thread of the process has used a traced socket. */
+/* True if a thread of the process has used a traced socket. */
 static __always_inline bool is_traced_process(struct task_struct *task)
 {
 	struct task_state *state = bpf_task_storage_get(&tasks, task, NULL, 0);

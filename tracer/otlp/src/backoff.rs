@@ -35,7 +35,7 @@ impl Backoff {
         (self.failures, self.until) = (0, None);
     }
 
-    /// How long is still to be waited; `None` if not at all.
+    /// The time that is still to be waited; `None` if there is none.
     pub fn remaining(&self, now: Instant) -> Option<Duration> {
         self.until?.checked_duration_since(now).filter(|time| !time.is_zero())
     }

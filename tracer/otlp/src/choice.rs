@@ -13,11 +13,11 @@ const SLOWEST: usize = 512;
 /// Why a message was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// It is one of the slowest of its row in an interval.
+    /// One of the slowest of its row in an interval.
     Slowest,
-    /// It is one of the share of all.
+    /// One of the share of all.
     Share,
-    /// It was lost, not read, or under way at the end.
+    /// A message that was lost, not read, or under way at the end.
     Undelivered,
 }
 

@@ -77,7 +77,7 @@ pub struct Exporter {
     url: CollectorUrl,
     counts: SpanCounts,
     ended: Receiver<Complaints>,
-    /// How long the end is waited for.
+    /// The longest wait for the end.
     end: Duration,
 }
 

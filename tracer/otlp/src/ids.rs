@@ -26,7 +26,7 @@ pub enum SpanRole {
     Consumer = 3,
 }
 
-/// Where and when numbers are made.
+/// The host and the clock by which numbers are made.
 #[derive(Clone, Copy, Debug)]
 pub struct IdOrigin<'a> {
     /// The name of this host.

@@ -110,7 +110,7 @@ pub struct SpanLink {
     pub span_id: Vec<u8>,
 }
 
-/// Whether what a span is about has failed.
+/// The outcome of a span's operation.
 #[derive(Clone, PartialEq, Message)]
 pub struct Status {
     #[prost(string, tag = "2")]
@@ -275,7 +275,7 @@ pub struct ExportResponse {
     pub partial_success: Option<PartialSuccess>,
 }
 
-/// What was not taken of a request, and why.
+/// The part of a request that was not taken, and why.
 #[derive(Clone, PartialEq, Message)]
 pub struct PartialSuccess {
     #[prost(int64, tag = "1")]

@@ -22,7 +22,7 @@ use wirelap_history::MessageFate;
 pub struct ProcessSpan {
     /// The process that it belongs to.
     pub process: ServiceProcess,
-    /// Its number, which no other span has.
+    /// The span's number, which no other span has.
     pub id: (TraceId, SpanId),
     /// The span.
     pub span: Span,

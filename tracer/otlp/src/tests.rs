@@ -54,15 +54,15 @@ struct Got {
     body: Vec<u8>,
 }
 
-/// What a Collector does with a request, by its number and path.
+/// The way in which a Collector treats a request, by its number and path.
 type Script = fn(usize, &str) -> Reaction;
 
 enum Reaction {
-    /// It answers with this status line, and headers.
+    /// An answer with this status line, and headers.
     Answer(&'static str),
-    /// It closes the connection.
+    /// The connection is closed.
     Close,
-    /// It never answers.
+    /// No answer.
     Silence,
 }
 

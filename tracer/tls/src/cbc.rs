@@ -133,7 +133,7 @@ pub mod sealing {
     use aes::cipher::{BlockEncryptMut, InnerIvInit, KeyInit, block_padding::NoPadding};
     use cbc::Encryptor;
 
-    /// What is sealed, with a code, but for its encryption.
+    /// A sealed text with its code, before encryption.
     fn code(key: &CbcKey, number: u64, header: RecordHeader, of: &[u8]) -> Vec<u8> {
         let mut context = hmac::Context::with_key(&key.mac_key);
         context.update(&header.tls12_data(number, of.len()).unwrap());

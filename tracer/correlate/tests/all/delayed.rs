@@ -7,7 +7,7 @@ use wirelap_test_support::world::{World, process};
 
 const MS: u64 = 1_000_000;
 
-/// What is said of losses where 60 messages are delayed by so many milliseconds and come then, if `they_come`, and `lost` others that are not
+/// The losses that are told where 60 messages are delayed by so many milliseconds and come then, if `they_come`, and `lost` others that are not
 /// delayed never come.
 fn said(delay: i32, they_come: bool, lost: u32) -> Option<Vec<Clause>> {
     let mut world = World::new();

@@ -190,7 +190,7 @@ fn nats_answers_at_the_inbox_of_the_request() {
     assert_all(requests.round_trip, Nanos(13 * STEP));
 }
 
-/// What is told of requests that a NATS server hands on to two clients, of which one answers after it has slept 20 ms in this call until an interrupt
+/// The figures of requests that a NATS server hands on to two clients, of which one answers after it has slept 20 ms in this call until an interrupt
 /// ended that.
 fn answered_late(sleep: SleepCall) -> (Vec<(VerdictKind, Option<u8>, u32)>, LocalRequestFigures) {
     let mut world = World::new();

@@ -45,7 +45,7 @@ pub struct FoundExchange {
     pub number: u64,
     /// The bytes of the request or reply.
     pub extent: ByteRange,
-    /// Which of them it is.
+    /// The part that these bytes have.
     pub part: ExchangePart,
     /// A number for the content of a request that its receiver may hand on; 0 for any other.
     pub content: u64,

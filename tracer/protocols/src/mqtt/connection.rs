@@ -307,7 +307,7 @@ mod tests {
         }
     }
 
-    /// What is told of a conversation in which client (A) and server (B) say this in turn.
+    /// The notes on a conversation in which client (A) and server (B) say this in turn.
     fn told(said: &[(Side, &[u8])]) -> Told {
         let mut connection = MqttConnection::new();
         let mut streams = [Side::A, Side::B].map(|side| (Stream::new(side, false), Offset::START));

@@ -25,7 +25,7 @@ pub(super) struct RetainMarks {
 }
 
 impl RetainMarks {
-    /// What is stored may be sent again: the client subscribes, or may have.
+    /// Stored messages may be sent again: the client subscribes, or may have.
     pub fn subscribes(&mut self) {
         self.topics.clear();
     }

@@ -1,4 +1,4 @@
-//! What a connection's messages are.
+//! Messages of a connection, and what is none.
 
 use super::connection::NatsConnection;
 use crate::stream::Stream;

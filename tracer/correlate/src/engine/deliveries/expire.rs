@@ -199,7 +199,7 @@ impl RestOfWay {
     }
 }
 
-/// Whoever would have got a message of a topic, as far as is known. What a server keeps in a log for who asks next is for nobody for as long
+/// The reader that would have got a message of a topic, as far as is known. A message that a server keeps in a log for who asks next is for nobody for as long
 /// as nobody does.
 fn last_reader(row: &Row, (subject, at): (u64, Nanos), at_end: bool) -> Option<LastReader> {
     row.readers.before(subject, at).filter(|reader| at_end || !reader.asks)
