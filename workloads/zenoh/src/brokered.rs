@@ -31,7 +31,11 @@ impl Family for ZenohBrokered {
             address: link::resolve(&spec.endpoint)?,
             timestamping: false,
         };
-        let uplink = Uplink { session: opening.open()?, router: Some(opening.address) };
+        let uplink = Uplink {
+            session: opening.open()?,
+            router: Some(opening.address),
+            is_lossless: opening.transport == LinkTransport::Tcp,
+        };
         let link = ZenohLink::declare(uplink, spec, handler, control)?;
         if !link::listens(spec.role) {
             link.wait_for_match(control)?;

@@ -12,6 +12,8 @@ use wirelap_harness::clock;
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{Facts, Handler, Link, Opened, Outlet, RoleTopics};
 use zenoh::pubsub::{Publisher, Subscriber};
+use zenoh::qos::{CongestionControl, Priority};
+use zenoh::query::Queryable;
 use zenoh::{Session, Wait};
 
 const MATCH_LIMIT: Duration = Duration::from_secs(10);
@@ -21,6 +23,9 @@ pub struct ZenohLink {
     uplink: Uplink,
     outlet: Option<Arc<ZenohOutlet>>,
     subscriber: Option<Subscriber<()>>,
+    /// Answers the peer's question of [`Link::flush`].
+    answers: Option<Queryable<()>>,
+    control: Control,
     facts: Facts,
 }
 
@@ -31,6 +36,8 @@ pub struct Uplink {
     pub session: Session,
     /// Router of the session, if the session is a client.
     pub router: Option<SocketAddr>,
+    /// True if the link's transport loses nothing.
+    pub is_lossless: bool,
 }
 
 impl Uplink {
@@ -56,14 +63,21 @@ impl ZenohLink {
         let topics = RoleTopics::of(spec);
         let outlet = topics.outgoing.map(|key| ZenohOutlet::declare(&uplink, key, spec, control));
         let outlet = outlet.transpose()?.map(Arc::new);
-        let subscriber = match (topics.incoming, handler) {
+        let (subscriber, answers) = match (topics.incoming, handler) {
             (Some(key), Some(handler)) => {
+                // A router answers by itself, and a peer only what it has declared: before its subscription, for which the
+                // other side waits.
+                let answers = match uplink.router {
+                    None if uplink.is_lossless => Some(answer(&uplink.session, &key)?),
+                    _ => None,
+                };
                 let key = if topics.below { format!("{key}/*") } else { key };
-                Some(subscribe(&uplink.session, key, handler, outlet.clone())?)
+                (Some(subscribe(&uplink.session, key, handler, outlet.clone())?), answers)
             }
-            _ => None,
+            _ => (None, None),
         };
-        Ok(ZenohLink { uplink, outlet, subscriber, facts: Facts::default() })
+        let control = control.clone();
+        Ok(ZenohLink { uplink, outlet, subscriber, answers, control, facts: Facts::default() })
     }
 
     /// Waits until somebody has subscribed to what this end publishes.
@@ -143,6 +157,18 @@ fn subscribe(
     declared.map_err(|error| anyhow!("--topic {named}: {error}"))
 }
 
+/// Key of the question whether everything that was published under `topic` has arrived.
+fn flush_key(topic: &str) -> String {
+    format!("{topic}/flushed")
+}
+
+/// Ends each question of [`flush_key`] without a reply. A session reads what comes in one order, so that what was published
+/// before the question has arrived.
+fn answer(session: &Session, topic: &str) -> Result<Queryable<()>> {
+    let declared = session.declare_queryable(flush_key(topic)).callback(drop).wait();
+    declared.map_err(|error| anyhow!("--topic {topic}: {error}"))
+}
+
 impl Outlet for ZenohOutlet {
     fn publish(&self, payload: &[u8]) -> Result<()> {
         if self.needs_match && !self.matched.load(Ordering::Acquire) {
@@ -173,13 +199,25 @@ impl Link for ZenohLink {
         false
     }
 
-    fn flush(&mut self, _limit: Duration) -> Result<()> {
-        // Zenoh has no flush; closing the session writes out what its queues hold.
+    /// Zenoh has no flush, and closing a session drops the batch that is just being written and may drop what waits behind it
+    /// (zenoh-transport 1.10, `write_loop`). So the other side is asked something, after all messages: by its priority.
+    fn flush(&mut self, limit: Duration) -> Result<()> {
+        let Some(outlet) = self.outlet.as_ref().filter(|_| self.uplink.is_lossless) else {
+            return Ok(());
+        };
+        let key = flush_key(outlet.publisher.key_expr());
+        let question = self.uplink.session.get(key).priority(Priority::Background);
+        let question = question.congestion_control(CongestionControl::Block).timeout(limit);
+        let replies = question.wait().map_err(|error| anyhow!("cannot publish: {error}"))?;
+        if !self.control.wait_for_flush(limit, || replies.try_recv().is_err())? {
+            bail!("the other side did not take all messages in time");
+        }
         Ok(())
     }
 
     fn close(self: Box<Self>) {
-        let ZenohLink { uplink, outlet, subscriber, .. } = *self;
+        let ZenohLink { uplink, outlet, subscriber, answers, .. } = *self;
+        drop(answers);
         drop(subscriber);
         drop(outlet);
         // It can only fail because the peer has left first.

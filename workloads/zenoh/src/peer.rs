@@ -34,7 +34,11 @@ impl Family for ZenohPeerToPeer {
             address: link::resolve(&spec.endpoint)?,
             timestamping: false,
         };
-        let uplink = Uplink { session: opening.open()?, router: None };
+        let uplink = Uplink {
+            session: opening.open()?,
+            router: None,
+            is_lossless: opening.transport == LinkTransport::Tcp,
+        };
         let link = ZenohLink::declare(uplink, spec, handler, control)?;
         let endpoint = match opening.side {
             ConnectMode::Listen => opening.listening()?,
