@@ -1,4 +1,6 @@
-//! Captures of MQTT over TLS, with keys: messages through mosquitto, sent and received by paho-mqtt.
+//! Captures of MQTT and Zenoh over TLS and QUIC, with keys: messages through mosquitto, sent and received by paho-mqtt, and through
+//! a Zenoh router. QUIC is spoken by aioquic, which hands on what paho-mqtt and mosquitto say over TCP, and, stream by stream, what
+//! Zenoh's clients and router say.
 
 use std::path::PathBuf;
 use wirelap_process::{Failure, Outputs};
@@ -54,6 +56,36 @@ fn every_suite_is_read() {
     assert_eq!(sum, [18, 18], "{:?}", report.notes);
     assert!(says(&report, "TLS keys: 18 connections read with them."), "{:?}", report.notes);
     assert!(!says(&report, "encrypted"), "{:?}", report.notes);
+}
+
+/// Twelve messages, of 7 to 9000 bytes; between them, keys are updated twice and the ids of both connections change.
+#[test]
+fn mqtt_over_quic_is_read() {
+    let report = analyze("mqtt-quic.pcap", &["mqtt-quic.keys"]).unwrap();
+    assert_eq!(counts(&report), Some((12, 12, 12)), "{:?}", report.notes);
+    assert!(says(&report, "TLS keys: 2 connections read with them."), "{:?}", report.notes);
+    assert!(!says(&report, "encrypted"), "{:?}", report.notes);
+}
+
+/// Eight messages of three priorities, each of which has a stream of its own; the longest leave several datagrams at a time.
+#[test]
+fn zenoh_over_quic_is_read() {
+    let report = analyze("zenoh-quic.pcap", &["zenoh-quic.keys"]).unwrap();
+    let [row] = &report.results[..] else { panic!("{:?}", report.notes) };
+    let counts = (row.messages.sent, row.messages.delivered, row.messages.matched);
+    assert_eq!((row.middleware.as_str(), counts), ("zenoh", (8, 8, 8)), "{:?}", report.notes);
+    assert!(says(&report, "TLS keys: 2 connections read with them."), "{:?}", report.notes);
+}
+
+#[test]
+fn without_keys_quic_stays_encrypted_and_that_is_said() {
+    let report = analyze("mqtt-quic.pcap", &[]).unwrap();
+    assert_eq!(counts(&report), None);
+    assert!(says(&report, "QUIC 1 on UDP port 14567"), "{:?}", report.notes);
+    let report = analyze("mqtt-quic.pcap", &["zenoh-quic.keys"]).unwrap();
+    assert_eq!(counts(&report), None);
+    assert!(says(&report, "2 connections for which there are no keys"), "{:?}", report.notes);
+    assert!(says(&report, "QUIC 1 on UDP port 14567"), "{:?}", report.notes);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! TLS 1.2 and 1.3 read with the keys that one of its ends has written down: bytes of a connection in, text out.
+//! TLS 1.2 and 1.3, and QUIC, read with the keys that one of its ends has written down: bytes of a connection in, text out.
 //!
 //! ```text
 //!  packets in order ─▶ deframer ─▶ records ─▶ direction: which key, which number ─▶ text
@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`key_log`] | the secrets in a key log, by the client's random number |
 //! | [`session`] | both directions of a connection |
+//! | [`quic`] | a QUIC connection: datagrams → bytes of its streams |
 //! | `direction` | one direction: its keys, and the numbers of its records |
 //! | `keys` | the key logs that the caller has, and what became of the connections |
 //! | `deframer` | bytes with gaps → records |
@@ -34,6 +35,7 @@ mod hello;
 mod key;
 pub mod key_log;
 mod keys;
+pub mod quic;
 mod role;
 mod schedule;
 pub mod session;
@@ -42,5 +44,6 @@ mod suite;
 pub use hello::client_random;
 pub use key_log::{AddedSecrets, KeyLog, Random, Secret, Secrets};
 pub use keys::{TlsCounts, TlsEvent, TlsKeys};
+pub use quic::{QuicFound, QuicSession};
 pub use role::TlsRole;
 pub use session::{DecryptionObstacle, OpenedContent, OpenedRecords, TlsSession};

@@ -28,7 +28,7 @@ pub fn updated(suite: Suite, secret: &Secret) -> Option<Secret> {
 }
 
 /// `HKDF-Expand-Label` without a context.
-fn expand_label(hash: Hash, secret: &Secret, label: &[u8], out: &mut [u8]) -> Option<()> {
+pub fn expand_label(hash: Hash, secret: &Secret, label: &[u8], out: &mut [u8]) -> Option<()> {
     struct Len(usize);
     impl hkdf::KeyType for Len {
         fn len(&self) -> usize {

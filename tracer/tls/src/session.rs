@@ -214,4 +214,4 @@ impl Handshake {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -31,6 +31,8 @@ mod permits;
 mod pieces;
 mod places;
 mod protocol_search;
+mod quic;
+mod quic_layer;
 mod reader_pauses;
 mod reading;
 mod reassembly;

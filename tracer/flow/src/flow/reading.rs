@@ -3,6 +3,7 @@
 use super::collector::Collector;
 use super::conversation::{Conversation, State};
 use super::output::DecoderOutput;
+use super::quic::Carrier;
 use super::reassembly::{Piece, Reassembly};
 use wirelap_events::{ByteRange, Nanos, Offset, Packet, PacketKind, Saturate};
 use wirelap_protocols::stream::Stream;
@@ -142,38 +143,43 @@ impl Conversation {
         &mut self,
         side: Side,
         range: ByteRange,
-        packet: &Packet<'_>,
+        (packet, at): (&Packet<'_>, Nanos),
         found: &mut DecoderOutput,
     ) {
+        let carrier = Carrier { side, range, at };
         let pieces = &mut self.flow_mut(side).pieces;
         let PacketKind::Fragment { start, .. } = packet.kind else {
             if !pieces.is_empty() {
-                self.put_together(side, found);
+                self.put_together(carrier, found);
             }
-            self.datagram(side, range, packet.payload, found);
+            self.datagram(carrier, packet.payload, found);
             return;
         };
         if start == 0 && !pieces.is_empty() {
-            self.put_together(side, found);
+            self.put_together(carrier, found);
         }
         let pieces = &mut self.flow_mut(side).pieces;
         pieces.add(range, u64::from(start), packet.payload);
         if pieces.is_whole() {
-            self.put_together(side, found);
+            self.put_together(carrier, found);
         }
     }
 
     /// Reads the fragments so far as one datagram.
-    fn put_together(&mut self, side: Side, found: &mut DecoderOutput) {
-        let mut pieces = std::mem::take(&mut self.flow_mut(side).pieces);
-        self.datagram(side, pieces.range, &pieces.bytes, found);
+    fn put_together(&mut self, last: Carrier, found: &mut DecoderOutput) {
+        let mut pieces = std::mem::take(&mut self.flow_mut(last.side).pieces);
+        self.datagram(Carrier { range: pieces.range, ..last }, &pieces.bytes, found);
         pieces.clear();
-        self.flow_mut(side).pieces = pieces;
+        self.flow_mut(last.side).pieces = pieces;
     }
 
     /// A datagram, as far as it was captured.
-    fn datagram(&mut self, side: Side, range: ByteRange, bytes: &[u8], found: &mut DecoderOutput) {
+    fn datagram(&mut self, carrier: Carrier, bytes: &[u8], found: &mut DecoderOutput) {
+        let Carrier { side, range, .. } = carrier;
         self.hidden.uncaptured.grow(range.len().saturating_sub(bytes.len() as u64));
+        if self.read_quic(carrier, bytes, found) {
+            return;
+        }
         if matches!(self.state, State::Undecided(_)) {
             self.recognise_datagram(side, range, bytes, found);
         }

@@ -66,7 +66,7 @@ impl Conversation {
 
     /// The protocol is known.
     pub fn decide(&mut self, protocol: &'static dyn Protocol) {
-        let transport = self.flows[0].key.transport;
+        let transport = self.decoded_transport();
         let memory = self.search.memories.of(protocol);
         let mut connection = protocol.connection_with(transport, &memory);
         if self.search.is_named && transport == Transport::Tcp {
@@ -427,7 +427,7 @@ impl Conversation {
     }
 
     /// UDP: a datagram that only one protocol sends has named it.
-    fn ignore_named(&mut self) {
+    pub(super) fn ignore_named(&mut self) {
         self.state = State::Ignored;
         self.search.pending = None;
         self.search.is_final = true;

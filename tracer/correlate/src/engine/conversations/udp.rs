@@ -57,7 +57,7 @@ impl Conversations {
             flow.packets.devices.counts(packet, packet.hook == PacketHook::Xmit);
             conversation.ledger.packet(direction.side, packet, 0);
             conversation.unread.count(direction.side, u64::from(packet.payload_len), at);
-            conversation.datagram_packet(direction.side, range, packet, &mut self.found);
+            conversation.datagram_packet(direction.side, range, (packet, at), &mut self.found);
             self.note_control_frames(at, direction);
             self.remember(packet, direction, number, &mut accounts.totals);
             number
@@ -161,7 +161,7 @@ impl Conversations {
         };
         if let Some(range) = marks.fragment(number, packet, at) {
             conversation.ledger.packet(direction.side, packet, 0);
-            conversation.datagram_packet(direction.side, range, packet, &mut self.found);
+            conversation.datagram_packet(direction.side, range, (packet, at), &mut self.found);
         }
         if packet.hook == PacketHook::Rx {
             self.add_to_inbox(packet, direction, number);

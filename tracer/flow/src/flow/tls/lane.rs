@@ -75,7 +75,7 @@ impl RecordPlace {
     /// The record's byte with the byte of the text at this position.
     fn inside(&self, at: Offset) -> Offset {
         let into = HEADER.saturating_add(at.0.saturating_sub(self.text.start.0));
-        self.record.start.plus(into.min(self.record.len()))
+        self.record.start.plus(into.min(self.record.len().saturating_sub(1)))
     }
 }
 

@@ -20,7 +20,7 @@
 mod lane;
 pub(super) mod layer;
 mod records;
-mod text;
+pub(super) mod text;
 
 use super::attempts::Attempts;
 use super::conversation::{Conversation, State};

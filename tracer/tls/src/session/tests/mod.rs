@@ -9,8 +9,8 @@ use crate::key::KeyMaterial;
 use crate::key_log::Secret;
 use proptest::prelude::*;
 
-const CLIENT: Random = [0xC1; 32];
-const SERVER: Random = [0x5E; 32];
+pub(crate) const CLIENT: Random = [0xC1; 32];
+pub(crate) const SERVER: Random = [0x5E; 32];
 
 fn record(kind: u8, body: &[u8]) -> Vec<u8> {
     let [high, low] = u16::try_from(body.len()).unwrap().to_be_bytes();
@@ -22,20 +22,20 @@ fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind, high, middle, low][..], body].concat()
 }
 
-fn client_hello(random: Random) -> Vec<u8> {
+pub(crate) fn client_hello(random: Random) -> Vec<u8> {
     message(1, &[&[3, 3][..], &random, &[0; 90]].concat())
 }
 
-const TLS13_EXTENSION: &[u8] = &[0, 6, 0, 43, 0, 2, 3, 4];
+pub(crate) const TLS13_EXTENSION: &[u8] = &[0, 6, 0, 43, 0, 2, 3, 4];
 const NO_EXTENSION: &[u8] = &[0, 0];
 const ENCRYPT_THEN_MAC: &[u8] = &[0, 4, 0, 22, 0, 0];
 
-fn server_hello(random: Random, suite: u16, extension: &[u8]) -> Vec<u8> {
+pub(crate) fn server_hello(random: Random, suite: u16, extension: &[u8]) -> Vec<u8> {
     let [high, low] = suite.to_be_bytes();
     message(2, &[&[3, 3][..], &random, &[0, high, low, 0], extension].concat())
 }
 
-fn log(lines: &[(&str, Random, Vec<u8>)]) -> KeyLog {
+pub(crate) fn log(lines: &[(&str, Random, Vec<u8>)]) -> KeyLog {
     let hex = |bytes: &[u8]| -> String {
         let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
         digits.map(|digit| char::from_digit(digit.into(), 16).unwrap()).collect()

@@ -1,0 +1,203 @@
+//! The packets of one direction that carry text: their keys, and the lengths of the ids that they are sent to.
+//!
+//! ```text
+//!  traffic secret ─▶ key of headers ─▶ number, key phase ─▶ key of this phase, of the next or of the one before ─▶ frames
+//! ```
+//!
+//! A packet says neither how long its receiver's id is, nor its whole number, nor how often keys were updated. That it
+//! authenticates proves all three; so the most likely ones are tried first.
+
+use super::keys::{BareHeader, HeaderKey, PayloadKey, updated};
+use super::packet::QuicVersion;
+use crate::key_log::Secret;
+use crate::suite::Suite;
+use arrayvec::ArrayVec;
+use std::ops::Range;
+use wirelap_events::Count;
+
+/// Lengths of ids that are tried.
+const MAX_LENGTHS: usize = 4;
+
+/// Numbers that are tried: packets are missing from a capture that their receiver got.
+const MAX_NUMBERS: u64 = 4;
+
+/// Bytes of the longest packets before anything is known of the path (RFC 9000 §14).
+const MIN_LONGEST: usize = 1200;
+
+/// Bytes that may be decrypted in vain, and for each byte that was decrypted.
+const BUDGET: u64 = 4 << 20;
+const BUDGET_PER_BYTE: u64 = 16;
+
+/// The packets of one direction that carry text.
+#[derive(Debug)]
+pub struct ApplicationPackets {
+    /// Lengths of the ids that its packets may be sent to, the last one that was right first.
+    id_lens: ArrayVec<u8, MAX_LENGTHS>,
+    keys: Option<Box<PhaseKeys>>,
+    largest: Option<u64>,
+    /// Bytes of the longest packet that was opened.
+    longest: usize,
+    /// Bytes that may yet be decrypted in vain.
+    budget: Count,
+    /// Packets that were opened.
+    pub opened: Count,
+    /// Packets that were not.
+    pub failed: Count,
+}
+
+impl Default for ApplicationPackets {
+    fn default() -> ApplicationPackets {
+        ApplicationPackets {
+            id_lens: ArrayVec::new(),
+            keys: None,
+            largest: None,
+            longest: 0,
+            budget: Count(BUDGET),
+            opened: Count(0),
+            failed: Count(0),
+        }
+    }
+}
+
+/// The keys of one direction, in their phases.
+#[derive(Debug)]
+struct PhaseKeys {
+    suite: Suite,
+    version: QuicVersion,
+    header: HeaderKey,
+    /// The bit that packets of the present phase have.
+    phase: bool,
+    previous: Option<PayloadKey>,
+    present: PayloadKey,
+    next: PayloadKey,
+    /// The secret of the next phase.
+    next_secret: Secret,
+}
+
+impl PhaseKeys {
+    fn new(suite: Suite, version: QuicVersion, secret: &Secret) -> Option<PhaseKeys> {
+        let next_secret = updated(suite, version, secret)?;
+        Some(PhaseKeys {
+            suite,
+            version,
+            header: HeaderKey::new(suite, version, secret)?,
+            phase: false,
+            previous: None,
+            present: PayloadKey::new(suite, version, secret)?,
+            next: PayloadKey::new(suite, version, &next_secret)?,
+            next_secret,
+        })
+    }
+
+    /// The next phase has begun.
+    fn advance(&mut self) -> Option<()> {
+        let secret = updated(self.suite, self.version, &self.next_secret)?;
+        let key = PayloadKey::new(self.suite, self.version, &secret)?;
+        self.previous =
+            Some(std::mem::replace(&mut self.present, std::mem::replace(&mut self.next, key)));
+        self.next_secret = secret;
+        self.phase = !self.phase;
+        Some(())
+    }
+}
+
+impl ApplicationPackets {
+    /// Sets the traffic secret with which the direction begins.
+    pub fn begin(&mut self, suite: Suite, version: QuicVersion, secret: &Secret) {
+        self.keys = PhaseKeys::new(suite, version, secret).map(Box::new);
+    }
+
+    /// True if there are keys.
+    pub fn has_keys(&self) -> bool {
+        self.keys.is_some()
+    }
+
+    /// Packets may be sent to an id of this length.
+    pub fn note_id_len(&mut self, len: u8) {
+        if len <= 20 && !self.id_lens.contains(&len) {
+            if self.id_lens.is_full() {
+                self.id_lens.pop();
+            }
+            self.id_lens.push(len);
+        }
+    }
+
+    /// Lengths that packets may have which lie one behind the other: several datagrams of one length, but for the last one, are handed
+    /// to the device at once (`UDP_SEGMENT` of Linux).
+    pub fn segment_lens(&self) -> [usize; 2] {
+        [self.longest.max(MIN_LONGEST), MIN_LONGEST]
+    }
+
+    /// Opens a packet with a short header into `scratch`. Returns where its payload lies; `None` if it is not read.
+    pub fn open(&mut self, packet: &[u8], scratch: &mut Vec<u8>) -> Option<Range<usize>> {
+        for index in 0..self.id_lens.len() {
+            let id_len = usize::from(*self.id_lens.get(index)?);
+            let number_at = id_len.saturating_add(1);
+            if let Some(payload) = self.open_at(packet, number_at, scratch) {
+                self.longest = self.longest.max(packet.len());
+                if let Some(front) = self.id_lens.get_mut(..=index) {
+                    front.rotate_right(1);
+                }
+                self.opened += 1;
+                let earned = Count(BUDGET_PER_BYTE) * payload.len() as u64;
+                self.budget = (self.budget + earned).min(Count(BUDGET));
+                return Some(payload);
+            }
+        }
+        self.failed += 1;
+        None
+    }
+
+    fn open_at(
+        &mut self,
+        packet: &[u8],
+        number_at: usize,
+        scratch: &mut Vec<u8>,
+    ) -> Option<Range<usize>> {
+        let keys = self.keys.as_deref_mut()?;
+        let bare = keys.header.bare(packet, number_at)?;
+        let first = bare.number(self.largest);
+        let mut attempt = |key: &PayloadKey, numbers: u64| {
+            open_with(key, packet, bare, (first, numbers), &mut self.budget, scratch)
+        };
+        let (number, payload) = if bare.phase() == keys.phase {
+            attempt(&keys.present, MAX_NUMBERS)?
+        } else if let Some(late) = keys
+            .previous
+            .as_ref()
+            .filter(|_| self.largest > Some(first))
+            .and_then(|key| attempt(key, 1))
+        {
+            late
+        } else {
+            let found = attempt(&keys.next, MAX_NUMBERS)?;
+            keys.advance()?;
+            found
+        };
+        self.largest = self.largest.max(Some(number));
+        Some(payload)
+    }
+}
+
+/// Opens a packet that has one of so many numbers from `first` on, a window apart.
+fn open_with(
+    key: &PayloadKey,
+    packet: &[u8],
+    bare: BareHeader,
+    (first, numbers): (u64, u64),
+    budget: &mut Count,
+    scratch: &mut Vec<u8>,
+) -> Option<(u64, Range<usize>)> {
+    for step in 0..numbers {
+        let number = first.saturating_add(bare.window().saturating_mul(step));
+        if let Some(payload) = key.open(packet, bare, number, scratch) {
+            return Some((number, payload));
+        }
+        let cost = packet.len() as u64;
+        if budget.0 < cost {
+            return None;
+        }
+        *budget -= cost;
+    }
+    None
+}

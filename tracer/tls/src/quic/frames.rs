@@ -1,0 +1,111 @@
+//! Frames of a packet (RFC 9000 §19, RFC 9221).
+
+use crate::cursor::Cursor;
+
+/// A frame that says something of the text, or of how to find it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuicFrame<'a> {
+    /// Bytes of the handshake.
+    Crypto { at: u64, bytes: &'a [u8] },
+    /// Bytes of a stream.
+    Stream { id: u64, at: u64, bytes: &'a [u8] },
+    /// Length of another id that packets to the sender of this frame may have.
+    NewId { len: u8 },
+}
+
+/// Hands out the frames of a packet, up to the first one that is not known.
+pub fn read_frames<'a>(payload: &'a [u8], out: &mut dyn FnMut(QuicFrame<'a>)) {
+    let mut rest = Cursor(payload);
+    while read_frame(&mut rest, out).is_some() {}
+}
+
+/// Reads one frame; `None` at the end, or for a frame whose length is not known.
+fn read_frame<'a>(rest: &mut Cursor<'a>, out: &mut dyn FnMut(QuicFrame<'a>)) -> Option<()> {
+    let integers = |rest: &mut Cursor<'a>, count: usize| {
+        (0..count).try_for_each(|_| rest.varint().map(|_| ()))
+    };
+    match rest.varint()? {
+        // Padding, ping, the end of the handshake, and a request for an acknowledgement at once.
+        0x00 | 0x01 | 0x1E | 0x1F => Some(()),
+        kind @ (0x02 | 0x03) => {
+            integers(rest, 2)?;
+            let ranges = rest.varint()?;
+            integers(rest, 1)?;
+            for _ in 0..ranges {
+                integers(rest, 2)?;
+            }
+            integers(rest, if kind == 0x03 { 3 } else { 0 })
+        }
+        0x06 => {
+            let (at, bytes) = (rest.varint()?, rest.counted()?);
+            out(QuicFrame::Crypto { at, bytes });
+            Some(())
+        }
+        kind @ 0x08..=0x0F => {
+            let id = rest.varint()?;
+            let at = if kind & 4 == 0 { 0 } else { rest.varint()? };
+            let bytes = if kind & 2 == 0 { rest.take(rest.0.len())? } else { rest.counted()? };
+            out(QuicFrame::Stream { id, at, bytes });
+            Some(())
+        }
+        0x18 => {
+            integers(rest, 2)?;
+            let len = rest.u8()?;
+            rest.take(usize::from(len).saturating_add(16))?;
+            out(QuicFrame::NewId { len });
+            Some(())
+        }
+        // A token; a datagram.
+        0x07 | 0x31 => rest.counted().map(|_| ()),
+        // The end of the connection, with a reason.
+        kind @ (0x1C | 0x1D) => {
+            integers(rest, if kind == 0x1C { 2 } else { 1 })?;
+            rest.counted().map(|_| ())
+        }
+        // Challenge and response.
+        0x1A | 0x1B => rest.take(8).map(|_| ()),
+        0x04 => integers(rest, 3),
+        0x05 | 0x11 | 0x15 => integers(rest, 2),
+        0x10 | 0x12..=0x14 | 0x16 | 0x17 | 0x19 => integers(rest, 1),
+        0x30 => rest.take(rest.0.len()).map(|_| ()),
+        // How often acknowledgements are wanted (draft-ietf-quic-ack-frequency).
+        0xAF => integers(rest, 4),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(payload: &[u8]) -> Vec<QuicFrame<'_>> {
+        let mut all = Vec::new();
+        read_frames(payload, &mut |frame| all.push(frame));
+        all
+    }
+
+    #[test]
+    fn the_frames_with_text_are_found_between_others() {
+        let payload = [
+            &[0x02, 9, 0, 1, 2, 3, 4][..],
+            &[0x03, 9, 0, 0, 2, 1, 1, 1],
+            &[0x06, 0x40, 0x10, 2, 5, 6],
+            &[0x0E, 4, 7, 3, 1, 2, 3],
+            &[0x18, 1, 0, 2, 8, 8],
+            &[0; 16],
+            &[0x1C, 0, 0, 2, 1, 1],
+            &[0x40, 0xAF, 1, 1, 1, 1],
+            &[0x31, 1, 9],
+            &[0x08, 8, 4, 4],
+        ];
+        let expected = [
+            QuicFrame::Crypto { at: 16, bytes: &[5, 6] },
+            QuicFrame::Stream { id: 4, at: 7, bytes: &[1, 2, 3] },
+            QuicFrame::NewId { len: 2 },
+            QuicFrame::Stream { id: 8, at: 0, bytes: &[4, 4] },
+        ];
+        assert_eq!(all(&payload.concat()), expected);
+        assert_eq!(all(&[0x40, 0x77, 0x08, 4, 1]), [], "a frame that is not known");
+        assert_eq!(all(&[0x0A, 4, 9, 1]), [], "longer than its packet");
+    }
+}
