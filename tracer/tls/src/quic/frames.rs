@@ -11,6 +11,8 @@ pub enum QuicFrame<'a> {
     Stream { id: u64, at: u64, bytes: &'a [u8] },
     /// Length of another id that packets to the sender of this frame may have.
     NewId { len: u8 },
+    /// The largest number of the packets that the sender of this frame has got.
+    Acknowledged { largest: u64 },
 }
 
 /// Hands out the frames of a packet, up to the first one that is not known.
@@ -28,7 +30,9 @@ fn read_frame<'a>(rest: &mut Cursor<'a>, out: &mut dyn FnMut(QuicFrame<'a>)) -> 
         // Padding, ping, the end of the handshake, and a request for an acknowledgement at once.
         0x00 | 0x01 | 0x1E | 0x1F => Some(()),
         kind @ (0x02 | 0x03) => {
-            integers(rest, 2)?;
+            let largest = rest.varint()?;
+            out(QuicFrame::Acknowledged { largest });
+            integers(rest, 1)?;
             let ranges = rest.varint()?;
             integers(rest, 1)?;
             for _ in 0..ranges {
@@ -99,6 +103,8 @@ mod tests {
             &[0x08, 8, 4, 4],
         ];
         let expected = [
+            QuicFrame::Acknowledged { largest: 9 },
+            QuicFrame::Acknowledged { largest: 9 },
             QuicFrame::Crypto { at: 16, bytes: &[5, 6] },
             QuicFrame::Stream { id: 4, at: 7, bytes: &[1, 2, 3] },
             QuicFrame::NewId { len: 2 },

@@ -9,6 +9,9 @@
 
 use crate::cursor::Cursor;
 
+/// Bytes of the longest id of a connection.
+pub const MAX_ID_LEN: usize = 20;
+
 /// A version of QUIC that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuicVersion {
@@ -51,11 +54,11 @@ pub struct ProtectedPacket<'a> {
     pub number_at: usize,
 }
 
-/// The packets of a datagram, up to the first one that cannot be read.
+/// The packets of a datagram, up to the first one that cannot be read. Zeros behind them are none: they make a datagram longer.
 pub fn packets(datagram: &[u8]) -> impl Iterator<Item = ProtectedPacket<'_>> {
     let mut rest = datagram;
     std::iter::from_fn(move || {
-        let packet = read(rest)?;
+        let packet = read(rest).filter(|_| rest.iter().any(|byte| *byte != 0))?;
         rest = rest.get(packet.bytes.len()..).unwrap_or_default();
         Some(packet)
     })
@@ -76,7 +79,7 @@ fn read(bytes: &[u8]) -> Option<ProtectedPacket<'_>> {
         });
     }
     let version = QuicVersion::of(rest.u32()?)?;
-    let id = |rest: &mut Cursor<'_>| rest.u8().filter(|len| *len <= 20);
+    let id = |rest: &mut Cursor<'_>| rest.u8().filter(|len| usize::from(*len) <= MAX_ID_LEN);
     let destination_len = id(&mut rest)?;
     let destination = rest.take(destination_len.into())?;
     let source_len = id(&mut rest)?;
@@ -160,6 +163,8 @@ mod tests {
         assert_eq!(all.iter().map(|packet| packet.bytes.len()).collect::<Vec<_>>(), [42, 35, 40]);
         assert_eq!((all[0].destination, all[0].source_len), (&[7, 7][..], Some(0)));
         assert_eq!(all[0].number_at, 12);
+        let padded = [&datagram[..77], &[0; 100]].concat();
+        assert_eq!(packets(&padded).count(), 2, "zeros behind the last one");
         // One that is longer than the datagram, and a version that is not known.
         assert_eq!(packets(&datagram[..41]).count(), 0);
         assert_eq!(packets(&[0xC0, 0, 0, 0, 9, 0, 0, 0, 0]).count(), 0);
