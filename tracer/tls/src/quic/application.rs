@@ -8,12 +8,13 @@
 //! authenticates proves all three; so the most likely ones are tried first.
 
 use super::keys::{BareHeader, HeaderKey, PayloadKey, updated};
+use super::numbers::PacketNumbers;
 use super::packet::{MAX_ID_LEN, QuicVersion};
 use crate::key_log::Secret;
 use crate::suite::Suite;
 use arrayvec::ArrayVec;
 use std::ops::Range;
-use wirelap_events::Count;
+use wirelap_events::{Count, Saturate};
 
 /// Lengths of ids that are tried.
 const MAX_LENGTHS: usize = 4;
@@ -58,10 +59,13 @@ pub struct ApplicationPackets {
     lens: ArrayVec<usize, MAX_SEGMENT_LENS>,
     /// Bytes that may yet be decrypted in vain.
     budget: Count,
-    /// Packets that were opened.
-    pub opened: Count,
+    /// Packets that were opened, and their bytes.
+    opened: Count,
+    opened_bytes: u64,
     /// Datagrams with packets that were not.
     pub failed: Count,
+    /// The numbers that came, and those that did not.
+    pub numbers: PacketNumbers,
 }
 
 impl Default for ApplicationPackets {
@@ -75,7 +79,9 @@ impl Default for ApplicationPackets {
             lens: ArrayVec::new(),
             budget: Count(BUDGET),
             opened: Count(0),
+            opened_bytes: 0,
             failed: Count(0),
+            numbers: PacketNumbers::default(),
         }
     }
 }
@@ -149,6 +155,11 @@ impl ApplicationPackets {
         }
     }
 
+    /// Bytes of most packets.
+    pub fn mean_len(&self) -> u64 {
+        self.opened_bytes.checked_div(self.opened.0).unwrap_or(MIN_LONGEST as u64)
+    }
+
     /// Notes that the other direction has acknowledged a packet: the next ones are near it.
     pub fn note_acknowledged(&mut self, number: u64) {
         self.acknowledged = self.acknowledged.max(Some(number));
@@ -173,24 +184,24 @@ impl ApplicationPackets {
         lens
     }
 
-    /// Opens a packet with a short header into `scratch`. Returns where its payload lies; `None` if it is not read.
+    /// Opens a packet with a short header into `scratch`. Returns its number and where its payload lies; `None` if it is not read.
     pub fn open(
         &mut self,
         packet: &[u8],
         effort: Effort,
         scratch: &mut Vec<u8>,
-    ) -> Option<Range<usize>> {
+    ) -> Option<(u64, Range<usize>)> {
         for index in 0..self.id_lens.len() {
             let id_len = usize::from(*self.id_lens.get(index)?);
             let number_at = id_len.saturating_add(1);
-            if let Some(payload) = self.open_at(packet, number_at, effort, scratch) {
+            if let Some((number, payload)) = self.open_at(packet, number_at, effort, scratch) {
                 if let Some(front) = self.id_lens.get_mut(..=index) {
                     front.rotate_right(1);
                 }
                 self.note_opened(packet, number_at);
                 let earned = Count(BUDGET_PER_BYTE) * payload.len() as u64;
                 self.budget = (self.budget + earned).min(Count(BUDGET));
-                return Some(payload);
+                return Some((number, payload));
             }
         }
         None
@@ -198,6 +209,7 @@ impl ApplicationPackets {
 
     fn note_opened(&mut self, packet: &[u8], number_at: usize) {
         self.opened += 1;
+        self.opened_bytes.grow(packet.len() as u64);
         self.id = packet.get(1..number_at).unwrap_or_default().iter().copied().collect();
         if self.lens.first() == Some(&packet.len()) {
             return;
@@ -215,7 +227,7 @@ impl ApplicationPackets {
         number_at: usize,
         effort: Effort,
         scratch: &mut Vec<u8>,
-    ) -> Option<Range<usize>> {
+    ) -> Option<(u64, Range<usize>)> {
         let keys = self.keys.as_deref_mut()?;
         let bare = keys.header.bare(packet, number_at)?;
         // A sender sends as much of a number as is needed beside what was acknowledged.
@@ -223,7 +235,9 @@ impl ApplicationPackets {
         let is_thorough = effort == Effort::Thorough;
         let numbers = match effort {
             Effort::Usual => MAX_NUMBERS,
-            Effort::Thorough => MAX_NUMBERS.max(FARTHEST_NUMBER / bare.window()),
+            Effort::Thorough => {
+                MAX_NUMBERS.max(FARTHEST_NUMBER.checked_div(bare.window()).unwrap_or(0))
+            }
         };
         let mut attempt = |key: &PayloadKey, numbers: u64| {
             open_with(key, packet, bare, (first, numbers), &mut self.budget, scratch)
@@ -251,7 +265,7 @@ impl ApplicationPackets {
             found
         };
         self.largest = self.largest.max(Some(number));
-        Some(payload)
+        Some((number, payload))
     }
 }
 

@@ -14,6 +14,7 @@ mod application;
 mod crypto;
 mod frames;
 mod keys;
+mod numbers;
 mod packet;
 #[cfg(test)]
 mod tests;
@@ -30,7 +31,7 @@ use frames::{QuicFrame, read_frames};
 use keys::{InitialKey, initial_secrets};
 use packet::{MAX_ID_LEN, PacketKind, ProtectedPacket, QuicVersion, packets};
 use std::ops::Range;
-use wirelap_events::{Saturate, Size};
+use wirelap_events::{Nanos, Saturate, Size};
 
 /// Packets that nothing opens until the connection is given up.
 const MAX_FAILED: u64 = 32;
@@ -54,6 +55,29 @@ pub enum QuicFound<'a> {
         at: u64,
         /// The bytes.
         bytes: &'a [u8],
+        /// True if the stream ends with them.
+        is_last: bool,
+        /// The number of their packet.
+        number: u64,
+    },
+    /// The end of a stream of which not all bytes come.
+    Reset {
+        /// Number of the stream.
+        id: u64,
+    },
+    /// Bytes of the datagram that were not read, although there are keys.
+    Unread {
+        /// Their number.
+        bytes: u64,
+    },
+    /// Packets that are not in the capture, and that their receiver has got, or may have.
+    Missing {
+        /// The end that sent them.
+        from: TlsRole,
+        /// Their number.
+        packets: u64,
+        /// The bytes that so many packets have.
+        bytes: u64,
     },
     /// Something that is counted.
     Event(TlsEvent),
@@ -121,10 +145,44 @@ impl QuicSession {
         self.hello.is_given_up
     }
 
+    /// True if packets are missing of which it is not known what became of them.
+    pub fn is_waiting(&self) -> bool {
+        self.application.iter().any(|one| one.numbers.is_waiting())
+    }
+
+    /// The first number that is missing of what one end sends, and may yet come.
+    pub fn first_missing(&self, from: TlsRole) -> Option<u64> {
+        self.application[from as usize].numbers.first_missing()
+    }
+
+    /// Observation of what one end sends was interrupted: packets that are missing now are no loss.
+    pub fn interrupt(&mut self, from: TlsRole) {
+        self.application[from as usize].numbers.interrupt();
+    }
+
+    /// Waits no longer for packets that have been missing since before `limit`; for none, without a limit.
+    pub fn give_up_packets(&mut self, limit: Option<Nanos>, out: &mut dyn FnMut(QuicFound<'_>)) {
+        for application in &mut self.application {
+            application.numbers.settle(limit);
+        }
+        self.tell_missing(out);
+    }
+
+    fn tell_missing(&mut self, out: &mut dyn FnMut(QuicFound<'_>)) {
+        for from in [TlsRole::Client, TlsRole::Server] {
+            let application = &mut self.application[from as usize];
+            let packets = application.numbers.take_lost();
+            if packets > 0 && application.has_keys() {
+                let bytes = packets.saturating_mul(application.mean_len());
+                out(QuicFound::Missing { from, packets, bytes });
+            }
+        }
+    }
+
     /// The next datagram, as far as it was captured. `log` has the secrets, and `scratch` is any buffer.
     pub fn datagram(
         &mut self,
-        from: TlsRole,
+        (from, at): (TlsRole, Nanos),
         bytes: &[u8],
         (log, scratch): (&KeyLog, &mut Vec<u8>),
         out: &mut dyn FnMut(QuicFound<'_>),
@@ -132,14 +190,20 @@ impl QuicSession {
         for packet in packets(bytes) {
             match packet.kind {
                 PacketKind::Initial => self.initial(from, &packet, (log, &mut *scratch), out),
+                PacketKind::Early => {
+                    if !self.is_given_up() && self.hello.secrets.is_some() {
+                        out(QuicFound::Unread { bytes: packet.bytes.len() as u64 });
+                    }
+                }
                 PacketKind::OtherLong => {}
-                PacketKind::Short => self.short(from, packet.bytes, scratch, out),
+                PacketKind::Short => self.short((from, at), packet.bytes, scratch, out),
             }
             // With a packet's hello, another connection may have begun.
             if let Some(len) = packet.source_len {
                 self.application[other(from)].note_id_len(len);
             }
         }
+        self.tell_missing(out);
     }
 
     fn initial(
@@ -242,7 +306,7 @@ impl QuicSession {
     /// A packet with a short header, or several.
     fn short(
         &mut self,
-        from: TlsRole,
+        (from, at): (TlsRole, Nanos),
         bytes: &[u8],
         scratch: &mut Vec<u8>,
         out: &mut dyn FnMut(QuicFound<'_>),
@@ -252,19 +316,19 @@ impl QuicSession {
         }
         for effort in [Effort::Usual, Effort::Thorough] {
             let may_be_one = effort == Effort::Usual || bytes.len() <= LONGEST_ALONE;
-            if may_be_one && self.is_read((from, effort), bytes, scratch, out)
-                || self.are_read((from, effort), bytes, scratch, out)
+            if may_be_one && self.is_read((from, at, effort), bytes, scratch, out)
+                || self.are_read((from, at, effort), bytes, scratch, out)
             {
                 return;
             }
         }
-        self.not_read(from, out);
+        self.not_read(from, bytes.len(), out);
     }
 
     /// True if several packets with short headers are read, of one length but for the last one.
     fn are_read(
         &mut self,
-        (from, effort): (TlsRole, Effort),
+        (from, at, effort): (TlsRole, Nanos, Effort),
         bytes: &[u8],
         scratch: &mut Vec<u8>,
         out: &mut dyn FnMut(QuicFound<'_>),
@@ -274,16 +338,18 @@ impl QuicSession {
             // If the first one is none, the others are not.
             if segments
                 .next()
-                .is_none_or(|first| !self.is_read((from, effort), first, scratch, out))
+                .is_none_or(|first| !self.is_read((from, at, effort), first, scratch, out))
             {
                 continue;
             }
-            let mut are_all_read = true;
+            let mut unread = 0_usize;
             for segment in segments {
-                are_all_read &= self.is_read((from, Effort::Usual), segment, scratch, out);
+                if !self.is_read((from, at, Effort::Usual), segment, scratch, out) {
+                    unread = unread.saturating_add(segment.len());
+                }
             }
-            if !are_all_read {
-                self.not_read(from, out);
+            if unread > 0 {
+                self.not_read(from, unread, out);
             }
             return true;
         }
@@ -293,7 +359,7 @@ impl QuicSession {
     /// True if a packet with a short header is read.
     fn is_read(
         &mut self,
-        (from, effort): (TlsRole, Effort),
+        (from, at, effort): (TlsRole, Nanos, Effort),
         packet: &[u8],
         scratch: &mut Vec<u8>,
         out: &mut dyn FnMut(QuicFound<'_>),
@@ -303,26 +369,40 @@ impl QuicSession {
             TlsRole::Client => (client, server),
             TlsRole::Server => (server, client),
         };
-        let Some(payload) = own.open(packet, effort, scratch) else { return false };
+        let Some((number, payload)) = own.open(packet, effort, scratch) else { return false };
+        own.numbers.came(number, at);
         self.vain_keys = 0;
         if !std::mem::replace(&mut self.hello.has_text, true) {
             out(QuicFound::Event(TlsEvent::Opened));
         }
-        read_frames(scratch.get(payload).unwrap_or_default(), &mut |frame| match frame {
-            QuicFrame::Stream { id, at, bytes } => out(QuicFound::Stream { id, at, bytes }),
+        let payload = scratch.get(payload).unwrap_or_default();
+        let unread = read_frames(payload, &mut |frame| match frame {
+            QuicFrame::Stream { id, at, bytes, is_last } => {
+                out(QuicFound::Stream { id, at, bytes, is_last, number });
+            }
+            QuicFrame::Reset { id } => out(QuicFound::Reset { id }),
             QuicFrame::NewId { len } => back.note_id_len(len),
-            QuicFrame::Acknowledged { largest } => back.note_acknowledged(largest),
+            QuicFrame::Acknowledged { first, last } => {
+                back.note_acknowledged(last);
+                back.numbers.acknowledged(first..=last, at);
+            }
+            QuicFrame::Refused { first, last } => back.numbers.refused(first..=last),
             QuicFrame::Crypto { .. } => {}
         });
+        if unread > 0 {
+            out(QuicFound::Unread { bytes: unread as u64 });
+        }
         true
     }
 
     /// Packets of a datagram are not read.
-    fn not_read(&mut self, from: TlsRole, out: &mut dyn FnMut(QuicFound<'_>)) {
-        self.application[from as usize].failed += 1;
+    fn not_read(&mut self, from: TlsRole, bytes: usize, out: &mut dyn FnMut(QuicFound<'_>)) {
+        let application = &mut self.application[from as usize];
+        application.failed += 1;
+        application.numbers.add_unread();
         let [client, server] = &self.application;
         if self.hello.has_text {
-            out(QuicFound::Event(TlsEvent::Unread));
+            out(QuicFound::Unread { bytes: bytes as u64 });
         } else if (client.failed + server.failed).0 >= MAX_FAILED {
             let is_known = self.hello.has_server;
             self.give_up(if is_known { TlsEvent::WrongKey } else { TlsEvent::Handshake }, out);

@@ -33,7 +33,9 @@ impl QuicVersion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketKind {
     Initial,
-    /// A packet with a long header in which there is no text to read: of the handshake, early, or a retry.
+    /// A packet with text that the client sends before the handshake (0-RTT).
+    Early,
+    /// A packet with a long header in which there is no text: of the handshake, or a retry.
     OtherLong,
     Short,
 }
@@ -86,11 +88,15 @@ fn read(bytes: &[u8]) -> Option<ProtectedPacket<'_>> {
     rest.take(source_len.into())?;
     // The types of version 2 are those of version 1, one further.
     let number = (first >> 4) & 3;
-    let (initial, retry) = match version {
-        QuicVersion::V1 => (0, 3),
-        QuicVersion::V2 => (1, 0),
+    let (initial, early, retry) = match version {
+        QuicVersion::V1 => (0, 1, 3),
+        QuicVersion::V2 => (1, 2, 0),
     };
-    let kind = if number == initial { PacketKind::Initial } else { PacketKind::OtherLong };
+    let kind = match number {
+        number if number == initial => PacketKind::Initial,
+        number if number == early => PacketKind::Early,
+        _ => PacketKind::OtherLong,
+    };
     let source_len = Some(source_len);
     if number == retry {
         return Some(ProtectedPacket {

@@ -6,6 +6,7 @@ use crate::Secret;
 use crate::session::tests::{CLIENT, SERVER, TLS13_EXTENSION, client_hello, log, server_hello};
 use proptest::prelude::*;
 
+mod losses;
 mod paths;
 
 fn bytes(digits: &str) -> Vec<u8> {
@@ -61,11 +62,21 @@ fn the_packets_of_the_standards_are_read() {
         let mut scratch = Vec::new();
         let mut session = QuicSession::begin(&packet, &mut scratch).unwrap();
         let log = log(&[("SERVER_TRAFFIC_SECRET_0", random, vec![7; 32])]);
-        session.datagram(TlsRole::Client, &packet, (&log, &mut scratch), &mut |found| {
-            assert_eq!(found, QuicFound::Event(TlsEvent::Found));
-        });
+        session.datagram(
+            (TlsRole::Client, Nanos(0)),
+            &packet,
+            (&log, &mut scratch),
+            &mut |found| {
+                assert_eq!(found, QuicFound::Event(TlsEvent::Found));
+            },
+        );
         let server = bytes(&server.replace(' ', ""));
-        session.datagram(TlsRole::Server, &server, (&log, &mut scratch), &mut |_| panic!());
+        session.datagram(
+            (TlsRole::Server, Nanos(0)),
+            &server,
+            (&log, &mut scratch),
+            &mut |_| panic!(),
+        );
         assert!(session.hello.has_server, "its hello is read, whose suite has a key");
         assert!(session.application[TlsRole::Server as usize].has_keys());
     }
@@ -216,11 +227,16 @@ impl Made {
 
     fn feed(&mut self, from: TlsRole, datagram: &[u8]) {
         let found = &mut self.found;
-        self.session.datagram(from, datagram, (&self.log, &mut Vec::new()), &mut |one| {
+        let at = Nanos(0);
+        self.session.datagram((from, at), datagram, (&self.log, &mut Vec::new()), &mut |one| {
             found.push(match one {
-                QuicFound::Stream { id, at, bytes } => {
-                    format!("{id}@{at} {}", String::from_utf8_lossy(bytes))
+                QuicFound::Stream { id, at, bytes, is_last, .. } => {
+                    let end = if is_last { "." } else { "" };
+                    format!("{id}@{at} {}{end}", String::from_utf8_lossy(bytes))
                 }
+                QuicFound::Reset { id } => format!("{id} reset"),
+                QuicFound::Unread { .. } => "Unread".to_owned(),
+                QuicFound::Missing { from, packets, .. } => format!("{packets} of {from:?}"),
                 QuicFound::Event(event) => format!("{event:?}"),
                 QuicFound::Restart => "Restart".to_owned(),
             });
