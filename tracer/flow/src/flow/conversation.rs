@@ -175,7 +175,8 @@ impl Conversation {
         }
         if self.tls.quic.is_none() {
             self.hidden.elsewhere.grow(std::mem::take(&mut other.hidden.elsewhere));
-            self.hidden.unseen += std::mem::take(&mut other.hidden.unseen);
+            let unread = std::mem::take(&mut other.hidden.unread_packets);
+            self.hidden.unread_packets.grow(unread);
         }
         self.tls.absorb(side, &mut other.tls, theirs);
         for (side, theirs) in [(side, theirs), (side.other(), theirs.other())] {
@@ -301,7 +302,7 @@ impl Conversation {
             uncaptured_bytes: self.hidden.uncaptured,
             undecoded_bytes: self.undecoded_bytes(),
             unfinished_messages: connection.unfinished(),
-            sent: self.hidden.unseen,
+            unread_packets: self.hidden.unread_packets,
             ..Holes::default()
         };
         if self.ends_only {

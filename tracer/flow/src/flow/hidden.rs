@@ -1,6 +1,5 @@
 //! The bytes of a conversation that could not be read.
 
-use crate::bytes::Unseen;
 use wirelap_events::Saturate;
 
 /// The parts of a conversation that could not be seen.
@@ -23,8 +22,8 @@ pub struct HiddenBytes {
     pub skipped: u64,
     /// Undecoded bytes of streams of the conversation that are not the one that is read now.
     pub elsewhere: u64,
-    /// Packets that are known to have passed, and that no packet event brought.
-    pub unseen: Unseen,
+    /// Packets of QUIC that could not be read, or did not come.
+    pub unread_packets: u64,
     /// Undecoded bytes that passed while observation was paused.
     paused: u64,
     /// The part of `uncaptured` and of the undecoded bytes that [`HiddenBytes::take`] has told.
@@ -46,7 +45,7 @@ impl HiddenBytes {
     /// Forgets what could not be read so far: it is in no figure.
     pub fn forget(&mut self, by_decoder: u64) {
         self.add_paused(self.undecoded(by_decoder));
-        (self.uncaptured, self.unseen) = (0, Unseen::default());
+        (self.uncaptured, self.unread_packets) = (0, 0);
         self.told = (0, self.undecoded(by_decoder));
     }
 

@@ -19,7 +19,6 @@ use super::output::DecoderOutput;
 use super::quic_layer::{CarriedBytes, CarriedPart, QuicLayer, QuicStream, StreamReading};
 use super::quic_streams::{MAX_STREAMS, QuicStreams, StreamEntry};
 use super::reassembly::{Piece, Reassembly};
-use crate::bytes::Unseen;
 use std::mem::{swap, take};
 use wirelap_events::{ByteRange, Nanos, Offset, Saturate, Transport};
 use wirelap_protocols::Side;
@@ -143,6 +142,7 @@ impl Conversation {
             QuicFound::Unread { bytes } => {
                 self.tls.keys.count(TlsEvent::Unread);
                 self.hidden.skipped.grow(bytes);
+                self.hidden.unread_packets.grow(1);
                 self.note_missing(carrier.side, found);
             }
             QuicFound::Missing { .. } => self.take_missing(one, client, found),
@@ -156,8 +156,8 @@ impl Conversation {
         client: Side,
         found: &mut DecoderOutput,
     ) {
-        if let QuicFound::Missing { from, packets, bytes } = one {
-            self.hidden.unseen += Unseen { packets, bytes };
+        if let QuicFound::Missing { from, packets } = one {
+            self.hidden.unread_packets.grow(packets);
             let side = if from == TlsRole::Client { client } else { client.other() };
             self.note_missing(side, found);
         }

@@ -80,7 +80,9 @@ impl KnownStreams {
 
     /// Exchanges the sides.
     pub fn reverse(&mut self) {
-        self.all.values_mut().for_each(|known| known.next.reverse());
+        for known in self.all.values_mut() {
+            known.next.reverse();
+        }
     }
 
     /// Bytes of memory that it uses.

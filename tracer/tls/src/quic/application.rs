@@ -14,7 +14,7 @@ use crate::key_log::Secret;
 use crate::suite::Suite;
 use arrayvec::ArrayVec;
 use std::ops::Range;
-use wirelap_events::{Count, Saturate};
+use wirelap_events::Count;
 
 /// Lengths of ids that are tried.
 const MAX_LENGTHS: usize = 4;
@@ -59,9 +59,6 @@ pub struct ApplicationPackets {
     lens: ArrayVec<usize, MAX_SEGMENT_LENS>,
     /// Bytes that may yet be decrypted in vain.
     budget: Count,
-    /// Packets that were opened, and their bytes.
-    opened: Count,
-    opened_bytes: u64,
     /// Datagrams with packets that were not.
     pub failed: Count,
     /// The numbers that came, and those that did not.
@@ -78,8 +75,6 @@ impl Default for ApplicationPackets {
             id: ArrayVec::new(),
             lens: ArrayVec::new(),
             budget: Count(BUDGET),
-            opened: Count(0),
-            opened_bytes: 0,
             failed: Count(0),
             numbers: PacketNumbers::default(),
         }
@@ -155,11 +150,6 @@ impl ApplicationPackets {
         }
     }
 
-    /// Bytes of most packets.
-    pub fn mean_len(&self) -> u64 {
-        self.opened_bytes.checked_div(self.opened.0).unwrap_or(MIN_LONGEST as u64)
-    }
-
     /// Notes that the other direction has acknowledged a packet: the next ones are near it.
     pub fn note_acknowledged(&mut self, number: u64) {
         self.acknowledged = self.acknowledged.max(Some(number));
@@ -208,8 +198,6 @@ impl ApplicationPackets {
     }
 
     fn note_opened(&mut self, packet: &[u8], number_at: usize) {
-        self.opened += 1;
-        self.opened_bytes.grow(packet.len() as u64);
         self.id = packet.get(1..number_at).unwrap_or_default().iter().copied().collect();
         if self.lens.first() == Some(&packet.len()) {
             return;

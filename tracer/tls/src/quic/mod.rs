@@ -76,8 +76,6 @@ pub enum QuicFound<'a> {
         from: TlsRole,
         /// Their number.
         packets: u64,
-        /// The bytes that so many packets have.
-        bytes: u64,
     },
     /// Something that is counted.
     Event(TlsEvent),
@@ -173,8 +171,7 @@ impl QuicSession {
             let application = &mut self.application[from as usize];
             let packets = application.numbers.take_lost();
             if packets > 0 && application.has_keys() {
-                let bytes = packets.saturating_mul(application.mean_len());
-                out(QuicFound::Missing { from, packets, bytes });
+                out(QuicFound::Missing { from, packets });
             }
         }
     }

@@ -48,9 +48,7 @@ fn a_packet_of_which_nothing_is_known_may_be_missing() {
     let packet = made.says(0, b"text");
     made.feed(TlsRole::Client, &packet);
     assert!(made.session.is_waiting());
-    let bytes = 3 * packet.len();
-    let told = format!("Missing {{ from: Client, packets: 3, bytes: {bytes} }}");
-    assert_eq!(settled(&mut made)[1..], [told]);
+    assert_eq!(settled(&mut made)[1..], ["Missing { from: Client, packets: 3 }"]);
     assert!(!made.session.is_waiting());
 }
 
