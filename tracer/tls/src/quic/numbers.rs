@@ -53,7 +53,9 @@ impl PacketNumbers {
         self.next = Some(number.saturating_add(1));
         self.ahead = self.ahead.filter(|(ahead, _)| *ahead > number);
         if number > next {
-            let range = MissingNumbers { start: next, end: number, since: at, is_refused: false };
+            // Some count the packets of the handshake, too: those before the first one may never have been.
+            let is_refused = next == 0;
+            let range = MissingNumbers { start: next, end: number, since: at, is_refused };
             self.missing.push_back(range);
         }
         while self.missing.len() > MAX_MISSING
@@ -200,9 +202,17 @@ mod tests {
 
     #[test]
     fn without_acknowledgements_it_may_be_lost() {
-        let mut numbers = came(&[2, 3, 6]);
-        numbers.settle(Some(Nanos(1)));
-        assert_eq!((numbers.take_lost(), numbers.first_missing()), (2, Some(4)));
+        let mut numbers = came(&[0, 3, 4, 7]);
+        numbers.settle(Some(Nanos(3)));
+        assert_eq!((numbers.take_lost(), numbers.first_missing()), (2, Some(5)));
+        numbers.settle(None);
+        assert_eq!((numbers.take_lost(), numbers.is_waiting()), (2, false));
+    }
+
+    #[test]
+    fn numbers_before_the_first_are_lost_only_if_they_were_acknowledged() {
+        let mut numbers = came(&[4]);
+        numbers.acknowledged(2..=4, Nanos(1));
         numbers.settle(None);
         assert_eq!((numbers.take_lost(), numbers.is_waiting()), (2, false));
     }
