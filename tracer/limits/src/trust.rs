@@ -41,6 +41,9 @@ pub const UNSEEN_BARE: TrustLimits = TrustLimits { reduced: 0.01, unusable: NEVE
 /// Bytes in which no frame was found: messages in them are in no count.
 pub const UNDECODED: TrustLimits = TrustLimits { reduced: 0.01, unusable: 0.5 };
 
+/// Packets of QUIC that were not read: messages in them are in no count.
+pub const UNREAD_PACKETS: TrustLimits = TrustLimits { reduced: 0.0, unusable: 0.1 };
+
 /// Messages in batches that could not be decoded are in no other count.
 pub const UNREAD: TrustLimits = TrustLimits { reduced: 0.01, unusable: 0.5 };
 

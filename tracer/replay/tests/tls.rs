@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use wirelap_process::{Failure, Outputs};
 use wirelap_recording::{Entry, Recording};
 use wirelap_replay::{NoFollower, Replay};
-use wirelap_report::RunReport;
+use wirelap_report::{ReportedReliability, RunReport};
 use wirelap_test_support::committed::repository;
 
 fn capture(name: &str) -> PathBuf {
@@ -150,4 +150,34 @@ fn an_annotated_copy_has_the_keys_and_no_text() {
         keys += usize::from(matches!(entry, Entry::TlsKeys(_)));
     }
     assert_eq!(keys, 1);
+}
+
+/// The verdict on the figures of MQTT over QUIC in a capture without the packet of this number.
+fn verdict_without(number: usize) -> ReportedReliability {
+    let pcap = std::fs::read(capture("mqtt-quic.pcap")).unwrap();
+    let (head, mut rest) = pcap.split_at(24);
+    let mut records = Vec::new();
+    while let Some(len) = rest.get(8..12) {
+        let len = 16 + usize::try_from(u32::from_le_bytes(len.try_into().unwrap())).unwrap();
+        records.push(&rest[..len]);
+        rest = &rest[len..];
+    }
+    records.remove(number);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("part.pcap");
+    std::fs::write(&path, [head, &records.concat()].concat()).unwrap();
+    let mut replay = Replay::new(&[], NoFollower);
+    replay.tls_keys(&[capture("mqtt-quic.keys")]).unwrap();
+    replay.files(&[path]).unwrap();
+    replay.end().unwrap().report.results[0].trust.verdict
+}
+
+#[test]
+fn a_packet_of_quic_that_is_missing_is_a_doubt() {
+    let whole = analyze("mqtt-quic.pcap", &["mqtt-quic.keys"]).unwrap();
+    assert_eq!(whole.results[0].trust.verdict, ReportedReliability::Good);
+    // Those before are of the handshakes, and those behind close the connections.
+    for number in (17..152).step_by(9) {
+        assert_ne!(verdict_without(number), ReportedReliability::Good, "{number}");
+    }
 }

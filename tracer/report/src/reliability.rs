@@ -156,6 +156,7 @@ impl RunResult {
                 received: trust.unseen_received.into(),
                 uncaptured_bytes: trust.uncaptured_bytes,
                 undecoded_bytes: trust.undecoded_bytes,
+                unread_packets: trust.unread_packets,
                 unread_messages: trust.unread_messages,
                 unfinished_messages: trust.unfinished,
             },

@@ -46,6 +46,10 @@ pub struct ReportedTrust {
     /// Messages in batches that could not be decoded (their headers say how many). They are not in any other count.
     #[serde(default)]
     pub unread_messages: u64,
+    /// Packets of QUIC that could not be read with the keys, or were acknowledged and are not in the capture. Messages in them are not
+    /// counted.
+    #[serde(default, skip_serializing_if = "crate::run::is_zero")]
+    pub unread_packets: u64,
     /// Packets that were not captured when sent, by the sockets' sequence numbers. Messages in them are not counted.
     #[serde(default)]
     pub unseen_sent: ReportedUnseen,

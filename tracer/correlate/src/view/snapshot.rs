@@ -215,6 +215,8 @@ pub struct Trust {
     pub undecoded_bytes: u64,
     /// Messages in batches that could not be opened, by the batches' own account; in no other count.
     pub unread_messages: u64,
+    /// Packets of QUIC that could not be read, or are not in the capture, all rows.
+    pub unread_packets: u64,
     /// Packets that were not seen where they are sent, all rows.
     pub unseen_sent: Unseen,
     /// Packets that were not seen where they are received, all rows.

@@ -31,6 +31,8 @@ pub struct Holes {
     pub uncaptured_bytes: u64,
     /// Bytes whose frames could not be found (gaps, mid-stream joins).
     pub undecoded_bytes: u64,
+    /// Packets of QUIC that came and could not be read, or did not come and were acknowledged.
+    pub unread_packets: u64,
     /// Messages in batches that could not be opened, by the batches' own account.
     pub unread_messages: u64,
     /// Messages of which a part was sent, and the end was not seen.
@@ -43,6 +45,7 @@ impl AddAssign for Holes {
         self.received += other.received;
         self.uncaptured_bytes.grow(other.uncaptured_bytes);
         self.undecoded_bytes.grow(other.undecoded_bytes);
+        self.unread_packets.grow(other.unread_packets);
         self.unread_messages.grow(other.unread_messages);
         self.unfinished_messages.grow(other.unfinished_messages);
     }

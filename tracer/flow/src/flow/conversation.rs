@@ -17,8 +17,8 @@ use crate::ids::{FlowEnds, normal};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use wirelap_events::{
-    FlowKey, GroupId, Nanos, NetNs, Packet, PacketHook, Seq, SocketId, TopicId, Total, TraceDetail,
-    Transport,
+    FlowKey, GroupId, Nanos, NetNs, Packet, PacketHook, Saturate, Seq, SocketId, TopicId, Total,
+    TraceDetail, Transport,
 };
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Connection, Encryption, LeftMessages, Memories, Party, Protocol, Side};
@@ -173,6 +173,11 @@ impl Conversation {
         if matches!(self.state, State::Undecided(_)) {
             std::mem::swap(&mut self.state, &mut other.state);
         }
+        if self.tls.quic.is_none() {
+            self.hidden.elsewhere.grow(std::mem::take(&mut other.hidden.elsewhere));
+            let unread = std::mem::take(&mut other.hidden.unread_packets);
+            self.hidden.unread_packets.grow(unread);
+        }
         self.tls.absorb(side, &mut other.tls, theirs);
         for (side, theirs) in [(side, theirs), (side.other(), theirs.other())] {
             let key = self.flow(side).key;
@@ -243,7 +248,8 @@ impl Conversation {
         self.hidden.undecoded(self.undecoded_by_streams())
     }
 
-    fn undecoded_by_streams(&self) -> u64 {
+    /// Undecoded bytes of what is read now: of a QUIC connection, that is one of its streams.
+    pub(super) fn undecoded_by_streams(&self) -> u64 {
         let streams = self.flows.iter().filter_map(|flow| flow.stream.as_ref());
         streams.map(Stream::undecoded_bytes).total()
     }
@@ -274,6 +280,7 @@ impl Conversation {
 
     /// Nothing more comes: what was followed on a guess that nothing has confirmed is in no frame.
     pub fn give_up_guesses(&mut self) {
+        self.give_up_guesses_aside();
         let State::Decoding(_, connection) = &mut self.state else { return };
         let streams = self.flows.iter_mut().filter_map(|flow| flow.stream.as_mut());
         for stream in streams.filter(|stream| !stream.is_in_sync()) {
@@ -295,6 +302,7 @@ impl Conversation {
             uncaptured_bytes: self.hidden.uncaptured,
             undecoded_bytes: self.undecoded_bytes(),
             unfinished_messages: connection.unfinished(),
+            unread_packets: self.hidden.unread_packets,
             ..Holes::default()
         };
         if self.ends_only {

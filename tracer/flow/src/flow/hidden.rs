@@ -20,6 +20,10 @@ pub struct HiddenBytes {
     pub uncaptured: u64,
     /// Bytes that passed before the conversation was recognised and were not kept.
     pub skipped: u64,
+    /// Undecoded bytes of streams of the conversation that are not the one that is read now.
+    pub elsewhere: u64,
+    /// Packets of QUIC that could not be read, or did not come.
+    pub unread_packets: u64,
     /// Undecoded bytes that passed while observation was paused.
     paused: u64,
     /// The part of `uncaptured` and of the undecoded bytes that [`HiddenBytes::take`] has told.
@@ -29,7 +33,8 @@ pub struct HiddenBytes {
 impl HiddenBytes {
     /// Bytes that no frame was found in, of so many that the decoder did not find one in. Those of a pause on purpose are left out.
     pub fn undecoded(&self, by_decoder: u64) -> u64 {
-        by_decoder.saturating_add(self.skipped).saturating_sub(self.paused)
+        let all = by_decoder.saturating_add(self.skipped).saturating_add(self.elsewhere);
+        all.saturating_sub(self.paused)
     }
 
     /// Adds undecoded bytes that passed while observation was paused.
@@ -40,7 +45,7 @@ impl HiddenBytes {
     /// Forgets what could not be read so far: it is in no figure.
     pub fn forget(&mut self, by_decoder: u64) {
         self.add_paused(self.undecoded(by_decoder));
-        self.uncaptured = 0;
+        (self.uncaptured, self.unread_packets) = (0, 0);
         self.told = (0, self.undecoded(by_decoder));
     }
 

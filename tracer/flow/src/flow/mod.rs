@@ -33,6 +33,8 @@ mod places;
 mod protocol_search;
 mod quic;
 mod quic_layer;
+mod quic_streams;
+mod quic_waiting;
 mod reader_pauses;
 mod reading;
 mod reassembly;

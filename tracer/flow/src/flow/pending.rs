@@ -89,6 +89,12 @@ impl Kept {
         self.packets.back().map_or(Offset(0), KeptPacket::end)
     }
 
+    /// Number of bytes from the first one that is kept on.
+    pub fn len(&self) -> u64 {
+        let first = self.packets.front().map_or(self.end(), |first| first.at);
+        self.end().0.saturating_sub(first.0)
+    }
+
     fn push(&mut self, packet: KeptPacket, is_body: bool) {
         if !is_body {
             self.bytes.grow(packet.bytes.len());

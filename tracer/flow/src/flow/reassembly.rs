@@ -82,6 +82,12 @@ impl Reassembly {
         Reassembly { limits, ..Reassembly::default() }
     }
 
+    /// Another one of which nothing was seen yet, with the same limits.
+    #[must_use]
+    pub fn emptied(&self) -> Reassembly {
+        Reassembly::new(self.limits)
+    }
+
     /// The flow's bytes start at `at`, whatever packet comes first. Does nothing once bytes came.
     pub fn start_at(&mut self, at: Offset) {
         self.next.get_or_insert(at);

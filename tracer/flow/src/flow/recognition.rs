@@ -220,7 +220,7 @@ impl Conversation {
     }
 
     /// Reads what was kept: from where a message is known to start, if it is. `at` is where the last packet starts.
-    fn read_kept(
+    pub(super) fn read_kept(
         &mut self,
         side: Side,
         at: Offset,
@@ -243,7 +243,7 @@ impl Conversation {
             let first = kept.packets.front().map(|first| first.at);
             let is_opening = first == Some(Offset::START)
                 && self.flow(side).start.isn.is_some()
-                && self.tls.text.is_none();
+                && (self.tls.text.is_none() || self.tls.has_streams);
             let best = best.filter(|_| !is_opening);
             let start = if is_opening { first } else { best.map(|best| best.start) };
             self.hidden.skipped.grow(kept.lost);
@@ -273,7 +273,7 @@ impl Conversation {
     }
 
     /// The head of `side` ends with the packet `last`, which may be longer than what was kept of it.
-    fn read_heads(&mut self, side: Side, last: Piece<'_>, found: &mut DecoderOutput) {
+    pub(super) fn read_heads(&mut self, side: Side, last: Piece<'_>, found: &mut DecoderOutput) {
         for side in [side.other(), side] {
             let head = std::mem::take(&mut self.flow_mut(side).start.head);
             if !head.bytes.is_empty() {

@@ -135,6 +135,12 @@ impl Stream {
         }
     }
 
+    /// The first byte of the incomplete PDU; `None` between PDUs.
+    pub fn open_from(&self) -> Option<Offset> {
+        let pending = self.pending_bytes();
+        self.next.filter(|_| pending > 0).map(|next| Offset(next.0.saturating_sub(pending)))
+    }
+
     /// Bytes of memory that the stream uses.
     pub fn held_bytes(&self) -> Size {
         Size(self.buffer.capacity())

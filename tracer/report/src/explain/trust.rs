@@ -128,6 +128,7 @@ fn doubts(result: &RunResult) -> Vec<String> {
     add(trust.uncaptured_bytes, "payload byte", "not captured");
     // With sampling, all bytes between two windows are undecoded: the sampling itself is listed instead.
     add(if sampled { 0 } else { trust.undecoded_bytes }, "byte", "not decoded");
+    add(trust.unread_packets, "packet", "of QUIC not read, or not in the capture");
     add(trust.unread_messages, "message", "in batches that could not be decoded, and not counted");
     add(trust.cut_short, "message", "given up by its sender when a part of it was sent");
     add(trust.encrypted, "message", "encrypted by the protocol, and not counted");

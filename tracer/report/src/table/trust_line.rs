@@ -90,6 +90,7 @@ pub fn trust_line(result: &RunResult) -> String {
     // With sampling, all bytes between two windows are undecoded: the sampling itself is listed instead.
     let undecoded = if trust.window_share < WHOLE_TIME { 0 } else { trust.undecoded_bytes };
     add(undecoded, "byte not decoded", "bytes not decoded");
+    add(trust.unread_packets, "packet of QUIC not read", "packets of QUIC not read");
     let batches = "in batches that could not be decoded";
     add(trust.unread_messages, &format!("message {batches}"), &format!("messages {batches}"));
     add(trust.cut_short, "message given up by its sender", "messages given up by their sender");

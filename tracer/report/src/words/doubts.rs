@@ -103,6 +103,10 @@ pub fn doubt(reason: &DoubtReason) -> String {
             counted_as(packets, "packet was", "packets were"),
             exact(bytes)
         ),
+        DoubtReason::UnreadPackets { packets } => format!(
+            "at least {} not read with the keys, or acknowledged and not in the capture: messages in them are in no count",
+            counted_as(packets, "packet of QUIC was", "packets of QUIC were")
+        ),
         DoubtReason::Uncaptured { bytes } => format!(
             "no message was found: {} not captured; a longer snap length (--snap, tcpdump -s 0) helps",
             counted_as(bytes, "payload byte was", "payload bytes were")

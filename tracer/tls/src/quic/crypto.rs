@@ -31,7 +31,9 @@ impl CryptoReader {
             return;
         }
         if at > self.next {
-            if self.parked.len() < MAX_PARKED {
+            let known = self.parked.get(&at).map(Vec::len);
+            let has_room = known.is_some() || self.parked.len() < MAX_PARKED;
+            if has_room && known.is_none_or(|known| known < bytes.len()) {
                 self.parked.insert(at, bytes.to_vec());
             }
             return;

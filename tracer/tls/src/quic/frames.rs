@@ -7,16 +7,27 @@ use crate::cursor::Cursor;
 pub enum QuicFrame<'a> {
     /// Bytes of the handshake.
     Crypto { at: u64, bytes: &'a [u8] },
-    /// Bytes of a stream.
-    Stream { id: u64, at: u64, bytes: &'a [u8] },
+    /// Bytes of a stream; the last ones, if it ends with them.
+    Stream { id: u64, at: u64, bytes: &'a [u8], is_last: bool },
+    /// The end of a stream of which not all bytes come.
+    Reset { id: u64 },
     /// Length of another id that packets to the sender of this frame may have.
     NewId { len: u8 },
+    /// Numbers of packets that the sender of this frame has got.
+    Acknowledged { first: u64, last: u64 },
+    /// Numbers of packets that it has not got, between others that it has.
+    Refused { first: u64, last: u64 },
 }
 
-/// Hands out the frames of a packet, up to the first one that is not known.
-pub fn read_frames<'a>(payload: &'a [u8], out: &mut dyn FnMut(QuicFrame<'a>)) {
+/// Hands out the frames of a packet, up to the first one that is not known. Returns the number of bytes from there on.
+pub fn read_frames<'a>(payload: &'a [u8], out: &mut dyn FnMut(QuicFrame<'a>)) -> usize {
     let mut rest = Cursor(payload);
-    while read_frame(&mut rest, out).is_some() {}
+    loop {
+        let unread = rest.0.len();
+        if unread == 0 || read_frame(&mut rest, out).is_none() {
+            return unread;
+        }
+    }
 }
 
 /// Reads one frame; `None` at the end, or for a frame whose length is not known.
@@ -28,11 +39,20 @@ fn read_frame<'a>(rest: &mut Cursor<'a>, out: &mut dyn FnMut(QuicFrame<'a>)) -> 
         // Padding, ping, the end of the handshake, and a request for an acknowledgement at once.
         0x00 | 0x01 | 0x1E | 0x1F => Some(()),
         kind @ (0x02 | 0x03) => {
-            integers(rest, 2)?;
-            let ranges = rest.varint()?;
+            let last = rest.varint()?;
             integers(rest, 1)?;
+            let ranges = rest.varint()?;
+            let mut first = last.checked_sub(rest.varint()?)?;
+            out(QuicFrame::Acknowledged { first, last });
             for _ in 0..ranges {
-                integers(rest, 2)?;
+                let gap = rest.varint()?;
+                let last = first.checked_sub(gap)?.checked_sub(2)?;
+                out(QuicFrame::Refused {
+                    first: last.checked_add(1)?,
+                    last: first.checked_sub(1)?,
+                });
+                first = last.checked_sub(rest.varint()?)?;
+                out(QuicFrame::Acknowledged { first, last });
             }
             integers(rest, if kind == 0x03 { 3 } else { 0 })
         }
@@ -45,7 +65,7 @@ fn read_frame<'a>(rest: &mut Cursor<'a>, out: &mut dyn FnMut(QuicFrame<'a>)) -> 
             let id = rest.varint()?;
             let at = if kind & 4 == 0 { 0 } else { rest.varint()? };
             let bytes = if kind & 2 == 0 { rest.take(rest.0.len())? } else { rest.counted()? };
-            out(QuicFrame::Stream { id, at, bytes });
+            out(QuicFrame::Stream { id, at, bytes, is_last: kind & 1 != 0 });
             Some(())
         }
         0x18 => {
@@ -64,7 +84,11 @@ fn read_frame<'a>(rest: &mut Cursor<'a>, out: &mut dyn FnMut(QuicFrame<'a>)) -> 
         }
         // Challenge and response.
         0x1A | 0x1B => rest.take(8).map(|_| ()),
-        0x04 => integers(rest, 3),
+        0x04 => {
+            let id = rest.varint()?;
+            out(QuicFrame::Reset { id });
+            integers(rest, 2)
+        }
         0x05 | 0x11 | 0x15 => integers(rest, 2),
         0x10 | 0x12..=0x14 | 0x16 | 0x17 | 0x19 => integers(rest, 1),
         0x30 => rest.take(rest.0.len()).map(|_| ()),
@@ -78,16 +102,16 @@ fn read_frame<'a>(rest: &mut Cursor<'a>, out: &mut dyn FnMut(QuicFrame<'a>)) -> 
 mod tests {
     use super::*;
 
-    fn all(payload: &[u8]) -> Vec<QuicFrame<'_>> {
+    fn all(payload: &[u8]) -> (Vec<QuicFrame<'_>>, usize) {
         let mut all = Vec::new();
-        read_frames(payload, &mut |frame| all.push(frame));
-        all
+        let unread = read_frames(payload, &mut |frame| all.push(frame));
+        (all, unread)
     }
 
     #[test]
     fn the_frames_with_text_are_found_between_others() {
         let payload = [
-            &[0x02, 9, 0, 1, 2, 3, 4][..],
+            &[0x02, 9, 0, 1, 2, 3, 1][..],
             &[0x03, 9, 0, 0, 2, 1, 1, 1],
             &[0x06, 0x40, 0x10, 2, 5, 6],
             &[0x0E, 4, 7, 3, 1, 2, 3],
@@ -99,13 +123,22 @@ mod tests {
             &[0x08, 8, 4, 4],
         ];
         let expected = [
+            QuicFrame::Acknowledged { first: 7, last: 9 },
+            QuicFrame::Refused { first: 3, last: 6 },
+            QuicFrame::Acknowledged { first: 1, last: 2 },
+            QuicFrame::Acknowledged { first: 7, last: 9 },
             QuicFrame::Crypto { at: 16, bytes: &[5, 6] },
-            QuicFrame::Stream { id: 4, at: 7, bytes: &[1, 2, 3] },
+            QuicFrame::Stream { id: 4, at: 7, bytes: &[1, 2, 3], is_last: false },
             QuicFrame::NewId { len: 2 },
-            QuicFrame::Stream { id: 8, at: 0, bytes: &[4, 4] },
+            QuicFrame::Stream { id: 8, at: 0, bytes: &[4, 4], is_last: false },
         ];
-        assert_eq!(all(&payload.concat()), expected);
-        assert_eq!(all(&[0x40, 0x77, 0x08, 4, 1]), [], "a frame that is not known");
-        assert_eq!(all(&[0x0A, 4, 9, 1]), [], "longer than its packet");
+        assert_eq!(all(&payload.concat()), (expected.to_vec(), 0));
+        let ends = [
+            QuicFrame::Stream { id: 4, at: 0, bytes: &[9], is_last: true },
+            QuicFrame::Reset { id: 8 },
+        ];
+        assert_eq!(all(&[0x0B, 4, 1, 9, 0x04, 8, 1, 5]), (ends.to_vec(), 0));
+        assert_eq!(all(&[1, 0x40, 0x77, 0x08, 4, 1]), (vec![], 5), "a frame that is not known");
+        assert_eq!(all(&[0x0A, 4, 9, 1]), (vec![], 4), "longer than its packet");
     }
 }

@@ -9,6 +9,9 @@
 
 use crate::cursor::Cursor;
 
+/// Bytes of the longest id of a connection.
+pub const MAX_ID_LEN: usize = 20;
+
 /// A version of QUIC that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuicVersion {
@@ -30,7 +33,9 @@ impl QuicVersion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketKind {
     Initial,
-    /// A packet with a long header in which there is no text to read: of the handshake, early, or a retry.
+    /// A packet with text that the client sends before the handshake (0-RTT).
+    Early,
+    /// A packet with a long header in which there is no text: of the handshake, or a retry.
     OtherLong,
     Short,
 }
@@ -51,11 +56,11 @@ pub struct ProtectedPacket<'a> {
     pub number_at: usize,
 }
 
-/// The packets of a datagram, up to the first one that cannot be read.
+/// The packets of a datagram, up to the first one that cannot be read. Zeros behind them are none: they make a datagram longer.
 pub fn packets(datagram: &[u8]) -> impl Iterator<Item = ProtectedPacket<'_>> {
     let mut rest = datagram;
     std::iter::from_fn(move || {
-        let packet = read(rest)?;
+        let packet = read(rest).filter(|_| rest.iter().any(|byte| *byte != 0))?;
         rest = rest.get(packet.bytes.len()..).unwrap_or_default();
         Some(packet)
     })
@@ -76,18 +81,22 @@ fn read(bytes: &[u8]) -> Option<ProtectedPacket<'_>> {
         });
     }
     let version = QuicVersion::of(rest.u32()?)?;
-    let id = |rest: &mut Cursor<'_>| rest.u8().filter(|len| *len <= 20);
+    let id = |rest: &mut Cursor<'_>| rest.u8().filter(|len| usize::from(*len) <= MAX_ID_LEN);
     let destination_len = id(&mut rest)?;
     let destination = rest.take(destination_len.into())?;
     let source_len = id(&mut rest)?;
     rest.take(source_len.into())?;
     // The types of version 2 are those of version 1, one further.
     let number = (first >> 4) & 3;
-    let (initial, retry) = match version {
-        QuicVersion::V1 => (0, 3),
-        QuicVersion::V2 => (1, 0),
+    let (initial, early, retry) = match version {
+        QuicVersion::V1 => (0, 1, 3),
+        QuicVersion::V2 => (1, 2, 0),
     };
-    let kind = if number == initial { PacketKind::Initial } else { PacketKind::OtherLong };
+    let kind = match number {
+        number if number == initial => PacketKind::Initial,
+        number if number == early => PacketKind::Early,
+        _ => PacketKind::OtherLong,
+    };
     let source_len = Some(source_len);
     if number == retry {
         return Some(ProtectedPacket {
@@ -160,6 +169,8 @@ mod tests {
         assert_eq!(all.iter().map(|packet| packet.bytes.len()).collect::<Vec<_>>(), [42, 35, 40]);
         assert_eq!((all[0].destination, all[0].source_len), (&[7, 7][..], Some(0)));
         assert_eq!(all[0].number_at, 12);
+        let padded = [&datagram[..77], &[0; 100]].concat();
+        assert_eq!(packets(&padded).count(), 2, "zeros behind the last one");
         // One that is longer than the datagram, and a version that is not known.
         assert_eq!(packets(&datagram[..41]).count(), 0);
         assert_eq!(packets(&[0xC0, 0, 0, 0, 9, 0, 0, 0, 0]).count(), 0);

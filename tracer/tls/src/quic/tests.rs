@@ -6,6 +6,9 @@ use crate::Secret;
 use crate::session::tests::{CLIENT, SERVER, TLS13_EXTENSION, client_hello, log, server_hello};
 use proptest::prelude::*;
 
+mod losses;
+mod paths;
+
 fn bytes(digits: &str) -> Vec<u8> {
     let pairs = digits.as_bytes().chunks(2).map(|pair| str::from_utf8(pair).unwrap());
     pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
@@ -59,11 +62,21 @@ fn the_packets_of_the_standards_are_read() {
         let mut scratch = Vec::new();
         let mut session = QuicSession::begin(&packet, &mut scratch).unwrap();
         let log = log(&[("SERVER_TRAFFIC_SECRET_0", random, vec![7; 32])]);
-        session.datagram(TlsRole::Client, &packet, (&log, &mut scratch), &mut |found| {
-            assert_eq!(found, QuicFound::Event(TlsEvent::Found));
-        });
+        session.datagram(
+            (TlsRole::Client, Nanos(0)),
+            &packet,
+            (&log, &mut scratch),
+            &mut |found| {
+                assert_eq!(found, QuicFound::Event(TlsEvent::Found));
+            },
+        );
         let server = bytes(&server.replace(' ', ""));
-        session.datagram(TlsRole::Server, &server, (&log, &mut scratch), &mut |_| panic!());
+        session.datagram(
+            (TlsRole::Server, Nanos(0)),
+            &server,
+            (&log, &mut scratch),
+            &mut |_| panic!(),
+        );
         assert!(session.hello.has_server, "its hello is read, whose suite has a key");
         assert!(session.application[TlsRole::Server as usize].has_keys());
     }
@@ -138,17 +151,31 @@ fn stream(id: u8, at: u8, bytes: &[u8]) -> Vec<u8> {
 }
 
 fn initial(role: TlsRole, ids: [&[u8]; 2], number: u8, frames: &[u8]) -> Vec<u8> {
-    let secrets = initial_secrets(QuicVersion::V1, b"original").unwrap();
+    initial_of((QuicVersion::V1, b"original"), role, ids, number, frames)
+}
+
+fn initial_of(
+    (version, original): (QuicVersion, &[u8]),
+    role: TlsRole,
+    ids: [&[u8]; 2],
+    number: u8,
+    frames: &[u8],
+) -> Vec<u8> {
+    let secrets = initial_secrets(version, original).unwrap();
     let secret = secrets[role as usize];
     let suite = Suite::of_tls13(0x1301).unwrap();
     let [to, from] = ids;
     let [high, low] = u16::try_from(frames.len() + 18).unwrap().to_be_bytes();
     let id = |id: &[u8]| [&[u8::try_from(id.len()).unwrap()][..], id].concat();
-    let head = [&[0xC1, 0, 0, 0, 1][..], &id(to), &id(from), &[0, 0x40 | high, low, 0, number]];
+    let first = match version {
+        QuicVersion::V1 => [0xC1, 0, 0, 0, 1],
+        QuicVersion::V2 => [0xD1, 0x6B, 0x33, 0x43, 0xCF],
+    };
+    let head = [&first[..], &id(to), &id(from), &[0, 0x40 | high, low, 0, number]];
     let header = head.concat();
-    let key = PayloadKey::new(suite, QuicVersion::V1, &secret).unwrap();
+    let key = PayloadKey::new(suite, version, &secret).unwrap();
     let mut packet = key.seal(&header, number.into(), frames);
-    HeaderKey::new(suite, QuicVersion::V1, &secret).unwrap().protect(&mut packet, header.len() - 2);
+    HeaderKey::new(suite, version, &secret).unwrap().protect(&mut packet, header.len() - 2);
     packet
 }
 
@@ -200,11 +227,16 @@ impl Made {
 
     fn feed(&mut self, from: TlsRole, datagram: &[u8]) {
         let found = &mut self.found;
-        self.session.datagram(from, datagram, (&self.log, &mut Vec::new()), &mut |one| {
+        let at = Nanos(0);
+        self.session.datagram((from, at), datagram, (&self.log, &mut Vec::new()), &mut |one| {
             found.push(match one {
-                QuicFound::Stream { id, at, bytes } => {
-                    format!("{id}@{at} {}", String::from_utf8_lossy(bytes))
+                QuicFound::Stream { id, at, bytes, is_last, .. } => {
+                    let end = if is_last { "." } else { "" };
+                    format!("{id}@{at} {}{end}", String::from_utf8_lossy(bytes))
                 }
+                QuicFound::Reset { id } => format!("{id} reset"),
+                QuicFound::Unread { .. } => "Unread".to_owned(),
+                QuicFound::Missing { from, packets, .. } => format!("{packets} of {from:?}"),
                 QuicFound::Event(event) => format!("{event:?}"),
                 QuicFound::Restart => "Restart".to_owned(),
             });

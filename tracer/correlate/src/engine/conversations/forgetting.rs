@@ -50,9 +50,10 @@ impl Conversations {
         let Some(conversation) = self.flows.get_mut(direction) else {
             return false;
         };
+        let had_streams = conversation.give_up_streams(direction.side, limit, &mut self.found);
         let flow = conversation.flow(direction.side);
         if !flow.bytes.is_waiting() {
-            return false;
+            return had_streams;
         }
         // What is certain not to have arrived will be sent again, however long that takes.
         let comes_yet = !conversation.life.is_closed && !flow.interrupted && flow.lacks_next();

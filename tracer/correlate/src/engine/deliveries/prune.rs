@@ -12,8 +12,13 @@ impl Deliveries {
     pub(super) fn prune(&self, direction: Direction, now: Nanos, flows: &mut FlowTable) {
         let patience = now - Nanos(self.config.hold.0.saturating_mul(10));
         let long_ago = now - Nanos(self.config.patience.0.saturating_mul(4));
-        let first = flows.flow(direction).and_then(|flow| flow.messages.pending.front()).copied();
-        let first = first.and_then(|key| self.messages.leg(key)).map(|leg| leg.extent.start);
+        let Some(conversation) = flows.get(direction) else {
+            return;
+        };
+        let in_streams = conversation.oldest_in_streams(direction.side);
+        let pending = &conversation.flow(direction.side).messages.pending;
+        let all = pending.iter().take(if conversation.has_streams() { usize::MAX } else { 1 });
+        let first = all.filter_map(|key| self.messages.leg(*key)).map(|leg| leg.extent.start).min();
         let unplaced = self.first_unplaced(direction);
         let Some(flow) = flows.flow_mut(direction) else {
             return;
@@ -32,7 +37,10 @@ impl Deliveries {
                 let first = first.map_or(next, |first| first.min(next));
                 let open =
                     begins(&self.assemblies, &mut flow.messages.assembling, marks, direction);
-                marks.prune(open.map_or(first, |open| open.min(first)), patience);
+                let first = open.map_or(first, |open| open.min(first));
+                // A stream may have ended within a message.
+                marks.prune(first, long_ago);
+                marks.prune(in_streams.map_or(first, |open| open.min(first)), patience);
             }
         }
     }

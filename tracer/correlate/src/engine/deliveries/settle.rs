@@ -41,7 +41,8 @@ impl Deliveries {
                     || flow.bytes.is_waiting()
                     || flow.round_trips.as_ref().is_some_and(|trips| trips.is_waiting())
             };
-            conversation.active = conversation.flows.iter().any(is_waiting);
+            conversation.active =
+                conversation.flows.iter().any(is_waiting) || conversation.awaits_streams();
             conversation.active
         });
         c.conversations.put_back(active);

@@ -259,6 +259,7 @@ impl Picture<'_> {
                 .iter()
                 .flat_map(|(_, row)| row.noted.unread)
                 .total(),
+            unread_packets: groups.iter().map(|group| group.holes.unread_packets).total(),
             unseen_sent: unseen(|holes| holes.sent),
             unseen_received: unseen(|holes| holes.received),
             evicted: self

@@ -9,7 +9,7 @@ use wirelap_limits::trust::{
     GIVEN_UP, GUESSED, LOSSES_STATED, NAMELESS, NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED, NOT_TRACED,
     ONE_IS_TOO_MANY, PARTS, PERHAPS_READ, READ_TWICE, READER_NOT_SEEN, SEND_NOT_SEEN,
     SHARED_MEMORY, SPLIT_SUBFLOWS, TOO_MANY, TrustLimits, UNDECODED, UNDELIVERED, UNIX_CLIENTS,
-    UNREAD, UNSEEN, UNSEEN_BARE, UNSORTED,
+    UNREAD, UNREAD_PACKETS, UNSEEN, UNSEEN_BARE, UNSORTED,
 };
 
 /// Every reason to doubt, the gravest first.
@@ -137,6 +137,9 @@ impl FoundDoubts {
             let count = u64::from(participants);
             self.add(DoubtReason::Unannounced { participants }, SHARED_MEMORY, count, count);
         }
+        let packets = facts.holes.unread_packets;
+        let all = facts.packets.max(packets);
+        self.add(DoubtReason::UnreadPackets { packets }, UNREAD_PACKETS, packets, all);
         let messages = facts.holes.unread_messages;
         let all = messages.saturating_add(facts.deliveries);
         self.add(DoubtReason::Unread { messages }, UNREAD, messages, all);
@@ -271,6 +274,15 @@ mod tests {
         let unseen =
             |packets| verdict(|facts| facts.holes.sent = Unseen { packets, bytes: packets * 64 }).0;
         assert_eq!([3, 4, 399, 400].map(unseen), [Good, Reduced, Reduced, Unusable]);
+    }
+
+    #[test]
+    fn a_packet_of_quic_that_was_not_read_is_a_doubt() {
+        let unread = |packets| verdict(|facts| facts.holes.unread_packets = packets);
+        assert_eq!(unread(1), (Reduced, vec!["unread_packets"]));
+        assert_eq!([0, 399, 400].map(|packets| unread(packets).0), [Good, Reduced, Unusable]);
+        let alone = only(|facts| facts.holes.unread_packets = 1);
+        assert_eq!(alone, (Unusable, vec!["unread_packets"]));
     }
 
     #[test]

@@ -147,6 +147,11 @@ pub enum DoubtReason {
         /// Payload bytes that were not captured.
         bytes: u64,
     },
+    /// Packets of QUIC could not be read with the keys, or are not in the capture.
+    UnreadPackets {
+        /// At least so many packets.
+        packets: u64,
+    },
     /// Messages were in batches that could not be opened.
     Unread {
         /// Those messages.

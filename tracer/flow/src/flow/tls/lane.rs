@@ -38,6 +38,8 @@ pub struct Lane {
     /// Start of the next text, once there was one: in the text, and in the program's count modulo 2³².
     next: Option<(Offset, u32)>,
     places: VecDeque<RecordPlace>,
+    /// The text's first byte of which the PDU is not complete.
+    open: Option<Offset>,
     /// One past the last record that was added.
     end: Offset,
     /// The records that have passed, unless the text is the sender's.
@@ -69,9 +71,15 @@ pub struct WaitingRecord {
 pub struct RecordPlace {
     pub text: ByteRange,
     pub record: ByteRange,
+    /// One past the flow's byte with which the text can be used.
+    pub usable: Offset,
 }
 
 impl RecordPlace {
+    fn new(text: ByteRange, record: ByteRange) -> RecordPlace {
+        RecordPlace { text, record, usable: record.end }
+    }
+
     /// The record's byte with the byte of the text at this position.
     fn inside(&self, at: Offset) -> Offset {
         let into = HEADER.saturating_add(at.0.saturating_sub(self.text.start.0));
@@ -116,7 +124,7 @@ impl Lane {
         let has_room = self.waiting_bytes.saturating_add(plain.text.len()) <= WAITING_BYTES;
         let kept = if has_room { plain.text.to_vec() } else { Vec::new() };
         self.waiting_bytes.grow(kept.len());
-        self.waiting.push_back(WaitingRecord { place: RecordPlace { text, record }, text: kept });
+        self.waiting.push_back(WaitingRecord { place: RecordPlace::new(text, record), text: kept });
     }
 
     /// A text was read. Returns where it lies in the text, unless it is known from the sender.
@@ -142,7 +150,7 @@ impl Lane {
         self.end = self.end.max(record.end);
         let body = record.len().saturating_sub(HEADER);
         let all = body.saturating_sub(overhead).max(text.len());
-        self.remember(RecordPlace { text: ByteRange::new(text.start, all), record });
+        self.remember(RecordPlace::new(ByteRange::new(text.start, all), record));
         Some(text)
     }
 
@@ -192,17 +200,26 @@ impl Lane {
 
     /// A record that has come and was opened, with so much text. Returns where that lies among the texts.
     pub fn opened(&mut self, record: ByteRange, len: u64) -> ByteRange {
+        self.carried(record, record.end, len)
+    }
+
+    /// A text of this length that lies in a record or datagram, and can be used with the flow's bytes before `usable`. Returns where it
+    /// lies among the texts.
+    pub fn carried(&mut self, record: ByteRange, usable: Offset, len: u64) -> ByteRange {
         let first = self.next.map_or(Offset::START, |(at, _)| at);
         let text = ByteRange::new(first, len);
         self.next = Some((text.end, 0));
         self.end = self.end.max(record.end);
-        self.remember(RecordPlace { text, record });
+        self.remember(RecordPlace { usable, ..RecordPlace::new(text, record) });
         text
     }
 
     fn remember(&mut self, place: RecordPlace) {
         if self.places.len() >= RECORDS {
-            self.places.pop_front();
+            // Where an incomplete message begins is needed once it is complete.
+            let is_open = |next: &RecordPlace| self.open.is_some_and(|at| at < next.text.start);
+            let is_wanted = self.places.get(1).is_some_and(is_open);
+            self.places.remove(usize::from(is_wanted));
         }
         self.places.push_back(place);
     }
@@ -211,6 +228,23 @@ impl Lane {
     fn place(&self, at: Offset) -> Option<&RecordPlace> {
         let behind = self.places.partition_point(|place| place.text.start <= at);
         self.places.get(behind.saturating_sub(1))
+    }
+
+    /// Sets the first byte of the text of which the PDU is not complete.
+    pub fn set_open(&mut self, at: Option<Offset>) {
+        self.open = at;
+    }
+
+    /// The place in the flow of the first byte of which the PDU is not complete.
+    pub fn open_from(&self) -> Option<Offset> {
+        self.open.map(|at| self.start(at))
+    }
+
+    /// The place in the flow with which the text before `at` can be used.
+    pub fn usable(&self, at: Offset) -> Offset {
+        let last = Offset(at.0.saturating_sub(1));
+        let usable = self.place(last).filter(|place| place.usable > place.record.end);
+        usable.map_or_else(|| self.end(at), |place| place.usable)
     }
 
     /// Converts a start in the text to a place in the flow.

@@ -31,9 +31,10 @@ pub use lane::ReadPlace;
 use lane::{Lane, WaitingRecord};
 use wirelap_events::{ByteRange, Offset, PlainText};
 use wirelap_protocols::Side;
+use wirelap_protocols::stream::Stream;
 
 /// Numbers of results that decoders had before a text.
-struct FoundBefore {
+pub(super) struct FoundBefore {
     all: usize,
     fragments: usize,
     released: usize,
@@ -114,28 +115,51 @@ impl Conversation {
         text: &[u8],
         found: &mut DecoderOutput,
     ) {
-        let before = FoundBefore {
-            all: found.all.len(),
-            fragments: found.fragments.len(),
-            released: found.released.len(),
-            has_asked: self.control.asked.is_some(),
-            acknowledgements: self.control.acknowledgements.iter().flatten().count(),
-        };
+        let before = self.found_before(found);
         let missing = range.len().saturating_sub(text.len() as u64);
         let piece = Piece::Bytes { at: range.start, bytes: text, missing };
         found.ros.pause(true);
         self.read(side, piece, found);
         found.ros.pause(false);
+        self.note_open(side);
         self.place_found(side, &before, found);
     }
 
+    /// Numbers of results that decoders have now.
+    pub(super) fn found_before(&self, found: &DecoderOutput) -> FoundBefore {
+        FoundBefore {
+            all: found.all.len(),
+            fragments: found.fragments.len(),
+            released: found.released.len(),
+            has_asked: self.control.asked.is_some(),
+            acknowledgements: self.control.acknowledgements.iter().flatten().count(),
+        }
+    }
+
+    /// Notes where the PDU begins that is not complete.
+    pub(super) fn note_open(&mut self, side: Side) {
+        let open = self.flow(side).stream.as_ref().and_then(Stream::open_from);
+        if let Some(text) = &mut self.tls.text {
+            text.lanes[side as usize].set_open(open);
+        }
+    }
+
     /// Moves what was found in the text to where it lies in the flow.
-    fn place_found(&mut self, side: Side, before: &FoundBefore, found: &mut DecoderOutput) {
+    pub(super) fn place_found(
+        &mut self,
+        side: Side,
+        before: &FoundBefore,
+        found: &mut DecoderOutput,
+    ) {
         let Some(tls) = &self.tls.text else { return };
         let lane = |side: Side| &tls.lanes[side as usize];
         for message in found.all.iter_mut().skip(before.all) {
-            message.extent = lane(message.side).range(message.extent);
-            message.usable_at = message.usable_at.map(|end| lane(message.side).end(end));
+            let lane = lane(message.side);
+            let told = message.usable_at;
+            let usable = lane.usable(told.unwrap_or(message.extent.end));
+            message.extent = lane.range(message.extent);
+            let is_later = told.is_some() || usable > message.extent.end;
+            message.usable_at = is_later.then_some(usable);
             message.topic.id.iter().for_each(|&topic| found.topics.hide(topic));
         }
         for fragments in found.fragments.iter_mut().skip(before.fragments) {
@@ -143,19 +167,19 @@ impl Conversation {
         }
         for released in found.released.iter_mut().skip(before.released) {
             released.message = lane(released.side).start(released.message);
-            released.end = lane(released.side).end(released.end);
+            released.end = lane(released.side).usable(released.end);
             let back = lane(released.side.other());
-            released.receipt = released.receipt.map(|end| back.end(end));
+            released.receipt = released.receipt.map(|end| back.usable(end));
         }
         for found in
             self.control.acknowledgements.iter_mut().skip(before.acknowledgements).flatten()
         {
-            found.end = lane(side).end(found.end);
+            found.end = lane(side).usable(found.end);
             found.message = found.message.map(|end| lane(side.other()).end(end));
             found.full_with = found.full_with.map(|end| lane(side.other()).end(end));
         }
         if !before.has_asked {
-            self.control.asked = self.control.asked.map(|end| lane(side).end(end));
+            self.control.asked = self.control.asked.map(|end| lane(side).usable(end));
         }
     }
 }

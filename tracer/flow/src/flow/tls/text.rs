@@ -2,7 +2,7 @@
 
 use super::super::reassembly::Piece;
 use super::lane::Lane;
-use wirelap_events::{ByteRange, Total};
+use wirelap_events::{ByteRange, Offset, Total};
 use wirelap_protocols::Side;
 
 /// The text in both directions.
@@ -20,6 +20,22 @@ impl TlsText {
     /// A record of one side has come and was opened, with so much text. Returns where that lies among the texts.
     pub fn opened(&mut self, side: Side, record: ByteRange, len: u64) -> ByteRange {
         self.lanes[side as usize].opened(record, len)
+    }
+
+    /// Bytes of a stream of one side have come, or are known not to come, which lie in a datagram and can be used with the end of
+    /// another one. Returns where they lie among the texts.
+    pub fn carried(
+        &mut self,
+        side: Side,
+        (datagram, usable): (ByteRange, Offset),
+        len: u64,
+    ) -> ByteRange {
+        self.lanes[side as usize].carried(datagram, usable, len)
+    }
+
+    /// The place in the flow at which the oldest message of one side begins that is not complete.
+    pub fn open_from(&self, side: Side) -> Option<Offset> {
+        self.lanes[side as usize].open_from()
     }
 
     /// The text with `side` in place of `theirs`.
