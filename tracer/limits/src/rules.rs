@@ -39,8 +39,9 @@ pub const LONGEST_EVENT: Nanos = ms(50);
 /// Part of what the first process has of a cause below which another one is not told.
 pub const MINOR_PROCESS: f64 = 0.2;
 
-/// Part of all that slow messages lose below which time without a cause is not told: others have to be mended before.
-pub const MINOR_UNEXPLAINED: f64 = 0.05;
+/// Part of all that slow messages lose below which a cause of few of them is a note, and time without a cause is not told: others have
+/// to be mended before.
+pub const MINOR_CAUSE: f64 = 0.05;
 
 /// Processes from which on those that share a cause are told together.
 pub const CROWD: usize = 6;

@@ -100,7 +100,10 @@ impl KindOnLeg<'_> {
         }
         if case.cost.passes(&self.limits) && (definition.is_grave)(case) {
             let is_load = self.row.evidence.setting.saturating && definition.is_of_load;
-            let is_note = is_load || (definition.is_note)(case) || case.was_within(LONGEST_EVENT);
+            let is_note = is_load
+                || (definition.is_note)(case)
+                || case.was_within(LONGEST_EVENT)
+                || case.cost.is_minor(&self.limits);
             return Some(if is_note { Severity::Note } else { Severity::Problem });
         }
         let is_noticeable = definition.note.is_some_and(|least| case.cost.is_at_least(&least));

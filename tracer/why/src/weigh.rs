@@ -10,7 +10,7 @@ use super::sums::{Excess, Sums};
 use wirelap_events::{Nanos, Segment};
 use wirelap_limits::kinds::UNEXPLAINED;
 use wirelap_limits::rules::{
-    MIN_MESSAGES_IN_TAIL, MIN_SLOW_MESSAGES, SLOW_BEYOND_CHANCE, SLOWEST_PART,
+    MIN_MESSAGES_IN_TAIL, MIN_SLOW_MESSAGES, MINOR_CAUSE, SLOW_BEYOND_CHANCE, SLOWEST_PART,
 };
 use wirelap_limits::{LeastCost, TimeLimits};
 
@@ -150,6 +150,12 @@ impl Cost {
     pub fn is_chance(&self, limits: &TimeLimits) -> bool {
         let is_single = self.hit.messages < MIN_SLOW_MESSAGES;
         is_single && self.each() < SLOW_BEYOND_CHANCE * limits.slow.time.0 as f64
+    }
+
+    /// True if it hits few messages, and takes little of what slow ones lose.
+    pub fn is_minor(&self, limits: &TimeLimits) -> bool {
+        let is_little = self.hit.messages < self.least && self.slow_share < MINOR_CAUSE;
+        is_little && !self.is_typical(limits)
     }
 
     /// Time that it takes of messages that another cause makes slow.

@@ -110,6 +110,24 @@ fn three_long_stops_hide_nothing_of_what_every_tenth_message_loses() {
     assert!((why.verdicts[0].slow_share - 9_000.0 / 11_000.0).abs() < 0.01);
 }
 
+/// Two times in a hundred seconds, a reader was at work while two messages came. Beside others that take hundreds of times as long, that is
+/// a note.
+#[test]
+fn little_of_what_slow_messages_lose_is_a_note() {
+    let of = |stops: u64| {
+        let why = explained((0..1_000).map(|n| Made {
+            at_ms: n * 100,
+            busy_us: u64::from([300, 301, 700, 701].contains(&n)) * 12_000,
+            asleep_us: u64::from(n % 100 < stops) * 200_000,
+            ..Made::default()
+        }));
+        let busy = why.verdicts.iter().find(|verdict| verdict.kind == VerdictKind::ReaderBusy);
+        busy.map(|verdict| verdict.severity)
+    };
+    assert_eq!(of(0), Some(Severity::Problem));
+    assert_eq!(of(2), Some(Severity::Note));
+}
+
 /// One message of a reader waited for a CPU for 12 ms, and so many of another one for 6 ms.
 #[test]
 fn what_is_chance_at_each_process_is_chance_together() {

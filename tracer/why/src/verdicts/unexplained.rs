@@ -10,7 +10,7 @@ use crate::explanation::{Severity, Verdict, leg_number};
 use crate::kind::VerdictKind;
 use wirelap_events::{MAX_LEGS, Nanos, Pid, Segment};
 use wirelap_limits::kinds::{RUN_QUEUE_CONTENTION, UNEXPLAINED};
-use wirelap_limits::rules::{LONGEST_EVENT, MIN_MESSAGES_FOR_VERDICT, MINOR_UNEXPLAINED};
+use wirelap_limits::rules::{LONGEST_EVENT, MIN_MESSAGES_FOR_VERDICT, MINOR_CAUSE};
 
 pub const DEFINITION: Definition = Definition {
     add_of_row: |row, found| {
@@ -23,7 +23,7 @@ pub const DEFINITION: Definition = Definition {
 
 fn find(row: &RowCase<'_>, leg: usize, segment: Segment) -> Option<Verdict> {
     let cost = row.measured.unexplained(leg, segment);
-    let is_minor = !cost.is_typical(&UNEXPLAINED) && cost.slow_share < MINOR_UNEXPLAINED;
+    let is_minor = !cost.is_typical(&UNEXPLAINED) && cost.slow_share < MINOR_CAUSE;
     if !cost.passes(&UNEXPLAINED) || is_minor || row.measured.messages() < MIN_MESSAGES_FOR_VERDICT
     {
         return None;
