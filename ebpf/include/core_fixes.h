@@ -198,6 +198,20 @@ static __always_inline __u32 prev_state(__u64 *ctx)
 	return BPF_CORE_READ((struct task_struct___old_state *)prev, state);
 }
 
+/* Kernels without control groups have no such bit. */
+struct task_struct___freezer {
+	unsigned int frozen : 1;
+} __attribute__((preserve_access_index));
+
+/* Whether a thread is frozen with its cgroup v2. */
+static __always_inline bool is_frozen(struct task_struct *task)
+{
+	struct task_struct___freezer *freezer = (void *)task;
+
+	return bpf_core_field_exists(freezer->frozen) &&
+	       BPF_CORE_READ_BITFIELD_PROBED(freezer, frozen);
+}
+
 /* With CONFIG_SCHED_INFO, kernel/sched/stats.h notes when a thread that can run begins to wait for a CPU, by its run queue's clock. */
 struct sched_info___queued {
 	unsigned long long last_queued;

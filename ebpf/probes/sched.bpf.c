@@ -99,6 +99,17 @@ static __always_inline __u8 off_cpu_reason(bool preempt, __u32 prev_state)
 	return prev_state & STATE_UNINTERRUPTIBLE ? WL_OFF_CPU_BLOCKED : WL_OFF_CPU_ASLEEP;
 }
 
+/*
+ * A thread of a frozen cgroup v2 sleeps like one that waits for something (kernel/signal.c do_freezer_trap()). Who waits for a child that it
+ * has made by vfork(2) is frozen, too, but not interruptible.
+ */
+static __always_inline __u8 reason_of(struct task_struct *prev, bool preempt, __u32 prev_state)
+{
+	__u8 reason = off_cpu_reason(preempt, prev_state);
+
+	return reason == WL_OFF_CPU_ASLEEP && is_frozen(prev) ? WL_OFF_CPU_STOPPED : reason;
+}
+
 static __always_inline void fill_wake(struct wl_wake *out, struct task_state *state,
 				      struct task_struct *task, __u64 throttled)
 {
@@ -309,7 +320,7 @@ int task_switch(__u64 *ctx)
 		state = bpf_task_storage_get(&tasks, prev, NULL, 0);
 		if (state && state->traced) {
 			enter_window(state, number);
-			leave(state, prev, next, off_cpu_reason(ctx[0], prev_state(ctx)), now);
+			leave(state, prev, next, reason_of(prev, ctx[0], prev_state(ctx)), now);
 		}
 	}
 	if (is_ksoftirqd(next)) {

@@ -175,6 +175,10 @@ pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
         trust.undecoded_bytes,
         "could not be decoded: a gap, or a connection joined in mid-stream.",
     );
+    if trust.unread_packets > 0 {
+        let packets = text::counted_as(trust.unread_packets, "packet", "packets");
+        out.push(format!("{packets} of QUIC not read, or not in the capture."));
+    }
     if trust.unread_messages > 0 {
         out.push(format!(
             "{} messages are in batches that could not be decoded, and are not counted.",

@@ -49,6 +49,7 @@ fn holes_and_retransmissions() {
         uncaptured_bytes: 5 << 20,
         undecoded_bytes: 12_345,
         unread_messages: 0,
+        unread_packets: 0,
         unfinished_messages: 0,
     };
     group.overhead.detail.retransmissions = 17;

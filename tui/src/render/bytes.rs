@@ -280,6 +280,10 @@ fn holes(page: &mut Page, holes: &Holes) {
         holes.undecoded_bytes,
         "could not be decoded: a gap, or a connection joined in mid-stream.",
     );
+    if holes.unread_packets > 0 {
+        let packets = text::counted_as(holes.unread_packets, "packet", "packets");
+        page.warning(&format!("{packets} of QUIC not read, or not in the capture."));
+    }
     if page.lines.len() == before {
         page.sentence("No packet and no byte of this row is known to be missing.");
     }

@@ -30,6 +30,9 @@ use wirelap_harness::link::{self, Facts, Handler, Link, Opened, Outlet, RoleTopi
 use wirelap_harness::pump::{Pump, TICK};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+
+/// Who waits longer for a slow broker at the end is killed for it.
+const CLOSE_LIMIT: Duration = Duration::from_secs(2);
 const EXCHANGE: &str = "amq.topic";
 /// Messages handed over at once.
 const BATCH: usize = 256;
@@ -256,7 +259,7 @@ impl Link for AmqpLink {
     fn close(self: Box<Self>) {
         let closing = self.connection.close(REPLY_SUCCESS, "".into());
         // Whoever leaves without a word is disconnected all the same.
-        let _ = self.outlet.pump.runtime.block_on(async { timeout(CONNECT_LIMIT, closing).await });
+        let _ = self.outlet.pump.runtime.block_on(async { timeout(CLOSE_LIMIT, closing).await });
     }
 }
 

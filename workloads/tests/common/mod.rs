@@ -14,7 +14,8 @@ use wirelap_contract::{
 };
 use wirelap_contract::{TruthKind, TruthReader, TruthRecord};
 
-pub const LIMIT: Duration = Duration::from_mins(1);
+/// Longer than any program waits for another one.
+pub const LIMIT: Duration = Duration::from_mins(2);
 
 /// A running workload. Killed when dropped.
 pub struct Workload {

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wirelap_contract::{LinkTransport, Role, Spec};
 use wirelap_harness::clock;
 use wirelap_harness::control::Control;
@@ -17,6 +17,9 @@ use zenoh::query::Queryable;
 use zenoh::{Session, Wait};
 
 const MATCH_LIMIT: Duration = Duration::from_secs(10);
+
+/// Time in which a session that has lost its router says so.
+const ROUTER_END: Duration = Duration::from_millis(500);
 
 /// Declarations of a role in its session.
 pub struct ZenohLink {
@@ -115,6 +118,7 @@ struct ZenohOutlet {
     matched: Arc<AtomicBool>,
     /// Publishing to nobody is an error: only for the side that waited for its peer.
     needs_match: bool,
+    control: Control,
 }
 
 impl ZenohOutlet {
@@ -127,18 +131,19 @@ impl ZenohOutlet {
             .wait()
             .map_err(|error| anyhow!("--topic {}: {error}", spec.topic))?;
         let matched = Arc::new(AtomicBool::new(false));
-        let (flag, control) = (matched.clone(), control.clone());
+        let (flag, waker) = (matched.clone(), control.clone());
         publisher
             .matching_listener()
             .callback(move |status| {
                 flag.store(status.matching(), Ordering::Release);
-                control.wake();
+                waker.wake();
             })
             .background()
             .wait()
             .map_err(|error| anyhow!("cannot watch for subscribers: {error}"))?;
         let needs_match = matches!(spec.role, Role::Pub | Role::Ping);
-        Ok(ZenohOutlet { publisher, uplink: uplink.clone(), matched, needs_match })
+        let (uplink, control) = (uplink.clone(), control.clone());
+        Ok(ZenohOutlet { publisher, uplink, matched, needs_match, control })
     }
 }
 
@@ -172,6 +177,11 @@ fn answer(session: &Session, topic: &str) -> Result<Queryable<()>> {
 impl Outlet for ZenohOutlet {
     fn publish(&self, payload: &[u8]) -> Result<()> {
         if self.needs_match && !self.matched.load(Ordering::Acquire) {
+            if self.uplink.router.is_some() {
+                // A session loses its subscribers before its router.
+                let is_gone = || self.uplink.check().is_err();
+                self.control.wait_until(Some(Instant::now() + ROUTER_END), is_gone)?;
+            }
             self.uplink.check()?;
             bail!("the subscriber is gone");
         }

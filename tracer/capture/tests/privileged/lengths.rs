@@ -4,7 +4,7 @@ use crate::raw::send_frames;
 use crate::support::{Seen, everything, in_own_netns, ip};
 use std::net::UdpSocket;
 use wirelap_capture::{Capture, CaptureConfig};
-use wirelap_events::PacketHook;
+use wirelap_events::{FlowKey, PacketHook, Transport};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -125,9 +125,9 @@ fn index_of(name: &str) -> u32 {
 }
 
 /// A datagram after which everything before it has been seen.
-fn finish(seen: &mut Seen, capture: &mut Capture) {
+fn finish(seen: &mut Seen, capture: &mut Capture, port: u16) {
     ip("link set lo up");
-    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let socket = UdpSocket::bind(("127.0.0.1", port)).unwrap();
     let at = socket.local_addr().unwrap();
     socket.send_to(&[1], at).unwrap();
     seen.collect(capture, "the last datagram", |seen| {
@@ -143,7 +143,7 @@ fn a_length_that_a_packet_claims_is_not_believed() {
         let mut seen = Seen::new(netns);
         let lies = lies();
         send_frames(near, lies.iter().map(|(frame, _)| frame.as_slice()));
-        finish(&mut seen, &mut capture);
+        finish(&mut seen, &mut capture, 0);
         for hook in [PacketHook::Xmit, PacketHook::Rx] {
             for (frame, expected) in &lies {
                 let at = if frame[12] == 8 { 14 + 20 } else { 14 + 40 };
@@ -171,16 +171,18 @@ fn short_frames_that_claim_to_be_long_leave_room_in_the_ring() {
     const FRAMES: usize = 1_000;
     in_own_netns(|netns| {
         let near = wire();
-        let config = CaptureConfig { ring_bytes: 1 << 21, ..everything() };
+        let config = CaptureConfig { ring_bytes: 1 << 21, ports: vec![4_000], ..everything() };
         let mut capture = Capture::attach(&config).unwrap();
         let mut seen = Seen::new(netns);
         let claims = Claims { ip: 65_535, ihl: 5, transport: TCP, header: 5, payload: 10 };
         let frame = v4(claims, 4_000);
         // As many as this are 64 MB if each is believed, and nobody reads the ring meanwhile.
         send_frames(near, std::iter::repeat_n(frame.as_slice(), FRAMES));
-        finish(&mut seen, &mut capture);
+        finish(&mut seen, &mut capture, 4_000);
         for hook in [PacketHook::Xmit, PacketHook::Rx] {
-            let its = seen.packets(hook).filter(|(packet, _)| packet.flow.src.port() == 4_000);
+            let is_its =
+                |flow: &FlowKey| flow.transport == Transport::Tcp && flow.src.port() == 4_000;
+            let its = seen.packets(hook).filter(|(packet, _)| is_its(&packet.flow));
             assert_eq!(its.count(), FRAMES, "{hook:?}, lost: {:?}", seen.lost);
         }
     });

@@ -40,8 +40,10 @@ fn count_what_a_full_ring_loses(kernel_ring: bool, at: u16) {
         let counters = capture.counters();
         for probe in expected {
             let found = counters.iter().find(|counters| counters.probe == probe).unwrap();
-            assert_eq!(found.emitted + found.lost, SENDS, "{found:?}");
-            assert_eq!(found.missing(), seen.lost[&probe]);
+            // What the kernel skipped, it counts of all sockets together.
+            let handled = found.emitted + found.lost;
+            assert!((handled..=handled + found.skipped).contains(&SENDS), "{found:?}");
+            assert!(found.lost <= seen.lost[&probe], "{found:?}");
             assert!(found.emitted > 0);
         }
         // And it goes on.

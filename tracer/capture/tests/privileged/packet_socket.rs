@@ -33,6 +33,7 @@ fn take(capture: &mut PacketCapture, payloads: usize) -> (Vec<Seen>, u64) {
     let deadline = Instant::now() + PATIENCE;
     let mut quiet_since = Instant::now();
     loop {
+        let asked = Instant::now();
         let count = capture
             .poll(Duration::from_millis(5), &mut |event| match event.body {
                 Body::Packet(packet) => seen.push(Seen {
@@ -48,7 +49,9 @@ fn take(capture: &mut PacketCapture, payloads: usize) -> (Vec<Seen>, u64) {
             quiet_since = Instant::now();
         }
         let found = seen.iter().filter(|one| !one.payload.is_empty()).count();
-        let is_quiet = u128::from(capture.lag().0) < 2 * quiet_since.elapsed().as_nanos();
+        // What came after it was asked is not there yet.
+        let quiet = asked.saturating_duration_since(quiet_since);
+        let is_quiet = u128::from(capture.lag().0) < 2 * quiet.as_nanos();
         if found >= payloads && is_quiet {
             return (seen, lost);
         }

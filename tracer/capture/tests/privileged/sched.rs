@@ -2,9 +2,13 @@
 
 use crate::crowd::{CROWD, Neighbour, Switches, echo, pass};
 use crate::raw::real_time;
-use crate::support::{Seen, V4, connect, everything, in_own_netns, own_tid, pin, port, wait_until};
+use crate::support::{
+    PATIENCE, Seen, V4, connect, everything, in_own_netns, new_cgroup, own_tid, pin, port,
+    wait_until,
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
+use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
@@ -12,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wirelap_capture::Capture;
 use wirelap_events::{Nanos, NetNs, OffCpuReason, Pid, SleepCall, Tid, Wake};
 
@@ -282,6 +286,48 @@ fn a_stopped_process_was_stopped_until_it_went_on() {
         assert_eq!((wake.waker.tid.0, wake.from_irq), (own_tid(), false));
         // Where the switch to it was not seen, its next one tells of the rest.
         assert!(wake.left.unwrap() < wake.woken && wake.woken <= *at, "{wake:?}");
+    });
+}
+
+/// A thread of a frozen cgroup has the state of one that sleeps.
+#[test]
+fn a_frozen_process_was_stopped_until_it_went_on() {
+    in_own_netns(|netns| {
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let cgroup = new_cgroup("wirelap-frozen");
+        let listener = TcpListener::bind((V4, 0)).unwrap();
+        let script = format!("exec 3<>/dev/tcp/127.0.0.1/{}; exec cat <&3", port_of(&listener));
+        let mut child =
+            Command::new("bash").args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut near = listener.accept().unwrap().0;
+        let mut echoed = child.stdout.take().unwrap();
+        // From its first read on it is traced.
+        near.write_all(&[1]).unwrap();
+        echoed.read_exact(&mut [0]).unwrap();
+        seen.processes.push(Pid(child.id()));
+        wait_until(child.id(), 'S');
+        fs::write(cgroup.0.join("cgroup.procs"), child.id().to_string()).unwrap();
+        let deadline = Instant::now() + PATIENCE;
+        for (order, event) in [("1", "frozen 1"), ("0", "frozen 0")] {
+            fs::write(cgroup.0.join("cgroup.freeze"), order).unwrap();
+            let events = || fs::read_to_string(cgroup.0.join("cgroup.events")).unwrap();
+            while !events().contains(event) {
+                assert!(Instant::now() < deadline, "{event}");
+                thread::yield_now();
+            }
+        }
+        near.write_all(&[2]).unwrap();
+        echoed.read_exact(&mut [0]).unwrap();
+        let near_port = port(&near);
+        drop(near);
+        child.wait().unwrap();
+        seen.collect(&mut capture, "the end of the connection", |seen| seen.closed() >= 2);
+
+        seen.socket_at(near_port);
+        let wakes = seen.wakes(child.id());
+        let stopped = wakes.iter().filter(|(wake, _)| wake.reason == OffCpuReason::Stopped);
+        assert_eq!(stopped.count(), 1, "{wakes:#?}");
     });
 }
 

@@ -21,7 +21,7 @@ pub const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 pub const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
 /// The longest time to wait for what must come.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs `work` on a thread in a network namespace of its own, with only a loopback device.
 pub fn in_own_netns<T: std::marker::Send + 'static>(
@@ -62,6 +62,23 @@ pub fn cgroup_root() -> PathBuf {
         (words[2] == "cgroup2").then(|| PathBuf::from(words[1]))
     });
     root.expect("a cgroup v2 mount")
+}
+
+/// A cgroup that is removed again.
+pub struct Cgroup(pub PathBuf);
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        // Processes in it have ended; a failure would only leave an empty directory.
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+/// Makes an empty cgroup.
+pub fn new_cgroup(name: &str) -> Cgroup {
+    let path = cgroup_root().join(format!("{name}-{}", std::process::id()));
+    fs::create_dir(&path).unwrap();
+    Cgroup(path)
 }
 
 /// Sends a datagram to itself, so that the hooks which wait for one are attached. Its socket stays open.

@@ -141,8 +141,7 @@ fn what_cannot_have_a_host_is_refused_or_skipped_with_the_reason() {
 #[test]
 fn processes_are_measured_idle_and_busy() {
     let bench = Bench::new();
-    let words =
-        "run footprint --on mqtt --broker mosquitto --idle 2s --rate 2000 --duration 2s --warmup 0";
+    let words = "run footprint --on mqtt --broker mosquitto --idle 2s --rate 2000 --messages 4000 --warmup 0";
     let ended = bench.wirelap(words).json().end(LONG);
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
     assert!(ended.says("broker idle"), "{}", ended.stdout);

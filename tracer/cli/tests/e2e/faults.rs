@@ -42,9 +42,11 @@ fn wait_for(run: &Running, phase: Phase, word: &str) -> Option<u32> {
             descendant(run, word)
         }
         Phase::Ends => {
-            Bench::until_messages_flow(run, LONG);
-            let sender = descendant(run, "pub");
-            poll("the sender's end", LONG, || sender.is_none_or(is_gone).then_some(()));
+            let sender = poll("the sender", LONG, || {
+                assert!(run.is_running(), "wirelap ended before there was a sender");
+                descendant(run, "pub")
+            });
+            poll("the sender's end", LONG, || is_gone(sender).then_some(()));
             descendant(run, word)
         }
     }

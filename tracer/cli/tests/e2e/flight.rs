@@ -91,7 +91,11 @@ fn a_broker_that_stands_still_is_written_once_with_its_slow_messages() {
     kill(flight.broker, Signal::STOP);
     flight.publish(Duration::from_millis(800));
     kill(flight.broker, Signal::CONT);
-    flight.publish(Duration::from_secs(3));
+    poll("the file", LONG, || {
+        flight.publish(Duration::from_millis(50));
+        (!flight.files().is_empty()).then_some(())
+    });
+    flight.publish(Duration::from_secs(2));
     let files = flight.files();
     assert_eq!(files.len(), 1, "{files:?}");
     let ended = flight.end();

@@ -1,10 +1,10 @@
 //! Datagrams.
 
 use crate::played::Played;
-use wirelap_correlate::{Config, GroupNote, Label};
+use wirelap_correlate::{Config, GroupNote, Label, VerdictKind};
 use wirelap_events::{
-    Body, Cpu, Event, IfIndex, Nanos, NetNs, PacketHook, PacketId, Pid, ReadCall, ReadKind, Ready,
-    ReadyKind, SendCall, SendKind, Stage, Stamp, TaskId, Tid, Wake,
+    Body, Cpu, DropCause, DroppedPacket, Event, IfIndex, Nanos, NetNs, PacketHook, PacketId, Pid,
+    ReadCall, ReadKind, Ready, ReadyKind, SendCall, SendKind, Stage, Stamp, TaskId, Tid, Wake,
 };
 use wirelap_test_support::compose::{payload, stamp};
 use wirelap_test_support::event::OwnedEvent;
@@ -79,6 +79,41 @@ fn a_multicast_has_a_delivery_for_every_reader() {
     assert_eq!(played.counts(), [4, 20, 20, 0]);
     assert!(played.deliveries.iter().map(wirelap_events::Delivery::one_way).eq(expected));
     assert_eq!(played.group().processes.len(), 6);
+}
+
+/// The process that is named for a datagram that found a full socket, on a way with two readers.
+fn named_for_a_full_socket(to: &str) -> Option<Pid> {
+    let mut world = World::new();
+    let a = end(&mut world, process(1, "pub"), "10.0.0.1:5000");
+    let readers: Vec<_> =
+        (0..2).map(|n| end(&mut world, process(10 + n, "sub"), "0.0.0.0:7401")).collect();
+    let way = flow("10.0.0.1:5000", to);
+    for n in 0..4 {
+        datagram(&mut world, way, 9, a, &readers, &payload(stamp(n), 64), ALL);
+    }
+    let drop = DroppedPacket {
+        flow: way,
+        cause: DropCause::SocketBuffer,
+        reason: 6,
+        len: 64,
+        outward: false,
+        queued: None,
+        netns: NetNs(0),
+        mtu: 0,
+        tcp: None,
+    };
+    world.tell(Body::Drop(drop), &[]);
+    let played = Played::of(&world);
+    let kind = VerdictKind::QueueOverflow;
+    let verdict = played.group().why.verdicts.iter().find(|verdict| verdict.kind == kind);
+    verdict.expect("a full socket").process.map(|(task, _)| task.pid)
+}
+
+/// It is not said which member of a group has the full socket: the last that got a copy is a healthy one.
+#[test]
+fn a_full_socket_of_a_group_is_nobodys() {
+    assert_eq!(named_for_a_full_socket("239.255.0.1:7401"), None);
+    assert_eq!(named_for_a_full_socket("10.0.0.2:7401"), Some(Pid(11)));
 }
 
 #[test]

@@ -132,7 +132,7 @@ pub enum OffCpuReason {
     Asleep,
     /// The thread waited for something that signals do not interrupt, usually a disk: `TASK_UNINTERRUPTIBLE`.
     Blocked,
-    /// The thread was stopped or traced: `TASK_STOPPED`, `TASK_TRACED`.
+    /// The thread was stopped, traced, or frozen with its control group: `TASK_STOPPED`, `TASK_TRACED`, `task_struct.frozen`.
     Stopped,
     /// The thread was runnable, and another one got the CPU: `TASK_RUNNING`.
     Preempted,

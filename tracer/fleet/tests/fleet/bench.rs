@@ -27,7 +27,7 @@ echo started >> runs
 if [ -e broken ]; then cat broken >&2; exit 3; fi
 cat stream
 while read -r what; do
-    [ "$what" != again ] || cat again
+    [ "$what" != again ] || { echo again >> runs; cat again; }
 done
 echo ended >> runs
 "#;
@@ -89,6 +89,11 @@ impl Bench {
     /// Number of times that the agent has ended by itself.
     pub fn ended(&self) -> usize {
         self.runs("ended")
+    }
+
+    /// Number of times that the agent was asked to tell again what is open.
+    pub fn told_again(&self) -> usize {
+        self.runs("again")
     }
 
     /// True if the agent that was started last is there.

@@ -9,6 +9,7 @@ use crate::evidence::Evidence;
 use crate::explanation::{Severity, Verdict};
 use crate::kind::VerdictKind;
 use wirelap_events::{Pid, TaskId, Tid, Total};
+use wirelap_limits::rules::TOLERATED_LOSS;
 
 pub const DEFINITION: Definition =
     Definition { add_of_row: |row, found| found.extend(find(row.evidence)), ..Definition::USUAL };
@@ -29,9 +30,16 @@ fn find(evidence: &Evidence) -> Vec<Verdict> {
         losses.unsent().map(|(missing, whole)| Clause::NeverLeft { missing, whole }),
     ];
     let nobodys: Vec<Clause> = nobodys.into_iter().flatten().collect();
-    let found = |clauses, process| {
-        let (kind, severity) = (VerdictKind::QueueOverflow, Severity::Problem);
-        Verdict { process, ..Verdict::of_row(kind, severity, clauses) }
+    let missing = not_delivered(losses);
+    let all: u64 = [dropped.by_socket, dropped.by_queue].into_iter().total();
+    // A lost datagram that is repaired, or holds no message, is nothing that anybody waits for.
+    let is_little = missing.is_none()
+        && losses.unsent().is_none()
+        && all.saturating_mul(TOLERATED_LOSS) <= losses.sent;
+    let severity = if is_little { Severity::Note } else { Severity::Problem };
+    let found = |clauses, process| Verdict {
+        process,
+        ..Verdict::of_row(VerdictKind::QueueOverflow, severity, clauses)
     };
     let theirs = named
         .into_iter()
@@ -41,7 +49,7 @@ fn find(evidence: &Evidence) -> Vec<Verdict> {
         verdicts.push(found(nobodys, None));
     }
     if let Some(first) = verdicts.first_mut() {
-        first.evidence.extend(not_delivered(losses));
+        first.evidence.extend(missing);
     }
     verdicts
 }
@@ -54,6 +62,17 @@ fn full_buffer(packets: u64) -> Option<Clause> {
 mod tests {
     use super::*;
     use wirelap_events::{Comm, DropCause};
+
+    #[test]
+    fn one_datagram_of_thousands_of_messages_is_a_note() {
+        let severity = |sent| {
+            let mut evidence = Evidence::default();
+            (evidence.losses.sent, evidence.losses.delivered) = (sent, sent);
+            evidence.dropped(DropCause::SocketBuffer, None);
+            find(&evidence)[0].severity
+        };
+        assert_eq!([500, 5_000].map(severity), [Severity::Problem, Severity::Note]);
+    }
 
     #[test]
     fn each_process_with_a_full_buffer_is_named() {

@@ -51,9 +51,13 @@ fn find_awaiting_reply(row: &RowCase<'_>, found: &[Verdict]) -> Option<Verdict> 
 fn find_kept(row: &RowCase<'_>) -> Option<Verdict> {
     let Evidence { outside, kept, .. } = row.evidence;
     let told = outside.as_ref().map(|[before, _]| before);
-    let kept = kept.as_ref().filter(|kept| told.is_none() && kept.are_likely());
+    let kept = kept.as_ref().filter(|kept| kept.are_likely());
     let before = told.or(kept.map(|kept| &kept.times))?;
-    let waited = before.quantile(MEDIAN);
+    // What a workload tells has waits of the library's threads for a CPU in it; the time for which the sending one slept has not.
+    let asleep = kept.filter(|kept| kept.times.count() >= MIN_MESSAGES_FOR_VERDICT);
+    let asleep = asleep.map_or(u64::MAX, |kept| kept.times.quantile(MEDIAN));
+    let waited = before.quantile(MEDIAN).min(asleep);
+    let kept = kept.filter(|_| told.is_none());
     let median = row.measured.median;
     let share = ratio(waited as f64, waited as f64 + median);
     let is_pushed_back = pushed_back(row.gathered) >= waited as f64 / PUSHED_BACK_DIVISOR;
@@ -103,6 +107,7 @@ fn pushed_back(gathered: &Gathered) -> f64 {
 mod tests {
     use super::*;
     use crate::weigh::Measured;
+    use wirelap_figures::Distribution;
 
     /// Messages that were made 100 ms before the reply after which they were sent, beside a problem that takes this share of a typical message.
     fn awaiting_replies(share: f64) -> Option<Severity> {
@@ -120,6 +125,32 @@ mod tests {
             ..Verdict::new(VerdictKind::RunQueueContention, Severity::Problem)
         };
         find(&row, &[problem]).map(|verdict| verdict.severity)
+    }
+
+    /// Messages that were sent 20 ms after the workload had published them, for so long of which the sending thread slept.
+    fn told(asleep: Option<u64>) -> Option<Severity> {
+        let mut evidence = Evidence::default();
+        let ms = Nanos::from_millis;
+        let mut before = Distribution::new(2);
+        for n in 1..=MIN_MESSAGES_FOR_VERDICT {
+            before.add(ms(20).0);
+            let made = ms(n * 1_000);
+            if let Some(asleep) = asleep {
+                evidence.kept().add(made, made + ms(20), ms(asleep), ms(0));
+            }
+        }
+        evidence.outside = Some([before, Distribution::new(2)]);
+        let gathered = Gathered::default();
+        let measured = Measured::new(&gathered.breakdown);
+        let row = RowCase { evidence: &evidence, gathered: &gathered, measured };
+        find(&row, &[]).map(|verdict| verdict.severity)
+    }
+
+    #[test]
+    fn a_sending_thread_that_waits_for_a_cpu_keeps_nothing() {
+        assert_eq!(told(None), Some(Severity::Problem));
+        assert_eq!(told(Some(19)), Some(Severity::Problem));
+        assert_eq!(told(Some(1)), None);
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! By process tree and by cgroup, from the start and later.
 
-use crate::support::{Seen, V4, cgroup_root, everything, in_own_netns, pattern};
+use crate::support::{Seen, V4, everything, in_own_netns, new_cgroup, pattern};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use wirelap_capture::{Capture, CaptureConfig, CaptureError};
 use wirelap_events::{Body, PacketHook, Pid};
@@ -89,22 +88,6 @@ fn what_a_wanted_process_is_sent_on_this_host_has_its_bytes() {
         let start = data.next().unwrap().0.tcp.unwrap().seq;
         assert_eq!(seen.stream_from(from, start), bytes);
     });
-}
-
-/// A cgroup that is removed again.
-struct Cgroup(PathBuf);
-
-impl Drop for Cgroup {
-    fn drop(&mut self) {
-        // Processes in it have ended; a failure would only leave an empty directory.
-        let _ = fs::remove_dir(&self.0);
-    }
-}
-
-fn new_cgroup(name: &str) -> Cgroup {
-    let path = cgroup_root().join(format!("{name}-{}", std::process::id()));
-    fs::create_dir(&path).unwrap();
-    Cgroup(path)
 }
 
 #[test]

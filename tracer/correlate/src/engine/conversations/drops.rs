@@ -26,7 +26,9 @@ impl Conversations {
         if (is_lost || is_twice)
             && let Some(row) = self.row_of(direction, rows)
         {
-            let reader = self.receiver_of(direction);
+            // Of a group's datagram, each member has a copy, and it is not said whose was thrown away.
+            let is_for_one = !drop.flow.dst.ip().is_multicast();
+            let reader = self.receiver_of(direction).filter(|_| is_for_one);
             let Some(row) = rows.get_mut(row) else { return };
             match drop.flow.transport {
                 Transport::Udp => row.evidence.dropped(drop.cause, reader),
