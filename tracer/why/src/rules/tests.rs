@@ -117,7 +117,7 @@ fn little_of_what_slow_messages_lose_is_a_note() {
     let of = |stops: u64| {
         let why = explained((0..1_000).map(|n| Made {
             at_ms: n * 100,
-            busy_us: u64::from([300, 301, 700, 701].contains(&n)) * 12_000,
+            busy_us: u64::from([350, 351, 750, 751].contains(&n)) * 12_000,
             asleep_us: u64::from(n % 100 < stops) * 200_000,
             ..Made::default()
         }));
