@@ -4,7 +4,6 @@ mod bench;
 mod secured;
 
 use bench::{Bench, Router, poll};
-use std::time::{Duration, Instant};
 use wirelap_hosts::stream::{FleetFrame, Frame};
 
 #[test]
