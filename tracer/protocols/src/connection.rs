@@ -109,6 +109,11 @@ pub trait Protocol: Sync {
         false
     }
 
+    /// True if it is an encryption, whose records are its messages: what is inside is not read.
+    fn is_encryption(&self) -> bool {
+        false
+    }
+
     /// True if messages may refer to their topic by a number that an earlier frame assigned. If the conversation was joined
     /// late, the topic is not known, and the decoder leaves it empty.
     fn numbers_topics(&self) -> bool {

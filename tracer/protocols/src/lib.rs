@@ -33,6 +33,7 @@ mod side;
 pub mod signature;
 pub mod sink;
 pub mod stream;
+pub mod tls;
 pub mod websocket;
 pub mod xrce;
 pub mod zenoh;

@@ -1,7 +1,7 @@
 //! Every protocol that wirelap can decode.
 
 use crate::{
-    BrokerRemedies, Protocol, amqp, kafka, mqtt, nats, opcua, plain, rtps, xrce, zenoh, zmtp,
+    BrokerRemedies, Protocol, amqp, kafka, mqtt, nats, opcua, plain, rtps, tls, xrce, zenoh, zmtp,
 };
 
 static REGISTRY: &[&dyn Protocol] = &[
@@ -16,6 +16,7 @@ static REGISTRY: &[&dyn Protocol] = &[
     &xrce::PROTOCOL,
     &plain::TCP,
     &plain::UDP,
+    &tls::PROTOCOL,
 ];
 
 /// Every protocol, the most distinctive first: if two of them answer `Maybe`, the earlier one wins.

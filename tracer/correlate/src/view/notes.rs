@@ -96,6 +96,8 @@ pub enum GroupNote {
         /// They are in TLS, which can be read with its keys or from the memory of the programs.
         is_tls: bool,
     },
+    /// The messages of the row are records of an encryption, whose text is not read.
+    Records,
     /// The user has muted the row, now or before.
     Muted(Muted),
 }

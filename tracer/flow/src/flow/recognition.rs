@@ -69,7 +69,7 @@ impl Conversation {
         let transport = self.decoded_transport();
         let memory = self.search.memories.of(protocol);
         let mut connection = protocol.connection_with(transport, &memory);
-        if self.search.is_named && transport == Transport::Tcp {
+        if self.search.is_named && transport == Transport::Tcp && !protocol.is_encryption() {
             let carried = protocol.connection_with(transport, &memory);
             connection = Box::new(MaybeWebSocket::new(protocol, connection, carried));
         }

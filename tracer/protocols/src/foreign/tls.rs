@@ -9,6 +9,7 @@
 
 use super::name::{ForeignName, TLS, name_text};
 use crate::Reader;
+use crate::tls::LONGEST_RECORD;
 use wirelap_events::{Count, SmallCount};
 
 const HANDSHAKE: u8 = 22;
@@ -19,9 +20,6 @@ const SERVER_HELLO: u8 = 2;
 const SERVER_NAME: u16 = 0;
 const ALPN: u16 = 16;
 const SUPPORTED_VERSIONS: u16 = 43;
-
-/// The longest record: 2¹⁴ bytes, and what encryption may add (RFC 5246 §6.2.3).
-const LONGEST_RECORD: u16 = 16_384 + 2048;
 
 /// So many records one after the other are no coincidence.
 const ENOUGH_RECORDS: u32 = 3;
@@ -37,7 +35,7 @@ fn version_name(version: u16) -> Option<&'static str> {
 }
 
 /// A hello at the front of `head`.
-pub(super) fn hello(head: &[u8]) -> Option<ForeignName> {
+pub fn hello(head: &[u8]) -> Option<ForeignName> {
     let mut reader = Reader::new(head);
     let is_record = reader.u8()? == HANDSHAKE && reader.u8()? == 3 && reader.u8()? <= 4;
     let record = reader.u16_be().filter(|len| is_record && (4..=LONGEST_RECORD).contains(len))?;
@@ -136,7 +134,7 @@ impl LateRecords {
 }
 
 /// Bytes of an application-data record, which from TLS 1.2 on says version 3.3, or of another one of that version.
-fn record(bytes: &[u8]) -> Option<u64> {
+pub fn record(bytes: &[u8]) -> Option<u64> {
     let mut reader = Reader::new(bytes);
     let kind = reader.u8()?;
     let (major, minor, len) = (reader.u8()?, reader.u8()?, reader.u16_be()?);

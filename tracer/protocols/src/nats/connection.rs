@@ -12,7 +12,7 @@ use super::replies::Replies;
 use super::servers::Servers;
 use super::subscriptions::NatsSubscriptions;
 use crate::connection::frame_without_data;
-use crate::{Connection, Encryption, FrameNote, FrameSink, Pdu, PduLen, Reader, Side};
+use crate::{Connection, Encryption, FrameNote, FrameSink, Pdu, PduLen, Side, tls};
 use wirelap_events::{DecodedMessage, Frame, FrameClass, Offset, Size, SmallCount};
 
 /// The decoder of one connection.
@@ -238,18 +238,6 @@ impl NatsConnection {
     }
 }
 
-/// A TLS record (RFC 8446 §5.1): type 20 to 23, version 3.x, a length.
-fn tls_record(head: &[u8]) -> Option<PduLen> {
-    let mut reader = Reader::new(head);
-    if !(20..=23).contains(&reader.u8()?) {
-        return None;
-    }
-    let Some(version) = reader.u8() else { return Some(PduLen::Need(5)) };
-    (version == 3).then_some(())?;
-    let len = reader.u8().and_then(|_| reader.u16_be());
-    Some(len.map_or(PduLen::Need(5), |len| PduLen::Known(5 + u64::from(len))))
-}
-
 impl Connection for NatsConnection {
     fn held_bytes(&self) -> Size {
         let permissions = self.pulls.held_bytes() + self.acks.held_bytes();
@@ -259,7 +247,7 @@ impl Connection for NatsConnection {
     fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {
         match ControlLine::read(head) {
             Ok(line) => line.pdu_len().map_or(PduLen::Invalid, PduLen::Known),
-            Err(PduLen::Invalid) => tls_record(head).unwrap_or(PduLen::Invalid),
+            Err(PduLen::Invalid) => tls::record(head).map_or(PduLen::Invalid, |(_, len)| len),
             Err(why) => why,
         }
     }
@@ -286,7 +274,7 @@ impl Connection for NatsConnection {
 
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
         let Ok(line) = ControlLine::read(pdu.bytes) else {
-            self.is_encrypted |= tls_record(pdu.bytes).is_some();
+            self.is_encrypted |= tls::record(pdu.bytes).is_some();
             return out.frame(&frame_without_data(pdu.range, "record", FrameClass::Opaque));
         };
         match line.verb.kind {

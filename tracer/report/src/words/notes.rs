@@ -203,6 +203,11 @@ fn group_note(note: &GroupNote) -> String {
         ),
         GroupNote::Muted(muted) => muted_row(*muted),
         GroupNote::Domain { domain } => format!("Domain {domain}, told from its port numbers."),
+        GroupNote::Records => {
+            "The messages here are TLS records, by --decode PORT=tls: a record may hold several messages of the protocol inside, or a part of \
+             one, and it ends at the other end of its connection, also where that is a broker."
+                .into()
+        }
         GroupNote::Encrypted { conversations, is_tls } => {
             let remedy = if *is_tls { format!("; {TLS_REMEDY}") } else { String::new() };
             format!(

@@ -7,8 +7,10 @@ use super::{
 use crate::bench::Bench;
 use crate::free_port;
 use crate::hidden::{assert_none, hidden_packets};
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use wirelap_test_support::tshark;
 
 /// A mosquitto that speaks TLS only.
 fn broker(folder: &Path, port: u16) -> Foreign {
@@ -64,6 +66,49 @@ fn without_tls_a_sentence_says_that_it_is_encrypted() {
     exchange(folder.path(), port, "tlsv1.3", 5);
     let (report, _) = report_of(run, &bench);
     assert_encrypted(&report);
+}
+
+/// Records of application data as tshark counts them, over all connections of a port.
+fn records(recording: &Path, port: u16) -> u64 {
+    let mut tshark = tshark::command();
+    tshark.arg("-r").arg(recording).args(["-d", &format!("tcp.port=={port},tls"), "-T", "fields"]);
+    let fields = ["tls.record.content_type", "tls.record.opaque_type"];
+    let output = tshark::output(tshark.args(fields.iter().flat_map(|field| ["-e", field])));
+    output.split([',', '\t', '\n']).filter(|kind| *kind == "23").count() as u64
+}
+
+/// Without their text, the records have all stages: every one that is sent is read by the other end.
+#[test]
+fn records_are_followed_without_their_text() {
+    for (version, hides_handshake) in [("tlsv1.2", false), ("tlsv1.3", true)] {
+        let (bench, folder, port) = (Bench::new(), tempfile::tempdir().unwrap(), free_port());
+        let _broker = broker(folder.path(), port);
+        let recording = bench.file("seen.pcapng");
+        let words = format!(
+            "live --plain --sample off --ports {port} --decode {port}=tls --pcapng {} --pcapng-payload",
+            recording.display()
+        );
+        let run = bench.wirelap(&words).json().start();
+        until_tracing(&run);
+        exchange(folder.path(), port, version, 50);
+        let (report, _) = report_of(run, &bench);
+        let result = only_row(&report);
+        assert_eq!(result["middleware"], "tls", "{version}");
+        let count = |name: &str| result["messages"][name].as_u64().unwrap();
+        let all = records(&recording, port);
+        // Fifty-one to the broker and as many from it, and what MQTT says beside them. In TLS 1.3, records of the handshake look alike.
+        assert!(count("sent") > 102, "{version}: {result:#}");
+        if hidden_packets(result) == 0 {
+            let are_all = count("sent") == all;
+            assert!(are_all != hides_handshake && count("sent") <= all, "{all}: {result:#}");
+            // Who leaves does not read what still comes.
+            assert!(count("delivered") + 6 >= count("sent"), "{version}: {result:#}");
+        }
+        let notes = result["notes"].as_array().unwrap();
+        let is_told = |note: &Value| note.as_str().unwrap().contains("TLS records");
+        assert!(notes.iter().any(is_told), "{result:#}");
+        assert_no_text(&recording);
+    }
 }
 
 /// Programs whose text cannot be read are named, with the reason.

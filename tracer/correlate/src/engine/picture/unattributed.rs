@@ -4,7 +4,8 @@ use super::Picture;
 use crate::view::{Group, GroupNote};
 use wirelap_events::{Nanos, Saturate};
 use wirelap_flow::{Conversation, Unknown};
-use wirelap_protocols::Encryption;
+use wirelap_protocols::registry::by_name;
+use wirelap_protocols::{Encryption, Protocol};
 
 impl Picture<'_> {
     /// The traffic that is not decoded.
@@ -22,13 +23,16 @@ impl Picture<'_> {
         flows.iter().filter(|(_, conversation)| conversation.lacks_context()).count() as u64
     }
 
-    /// Notes for each row how many of its conversations hide their messages.
+    /// Notes for each row how many of its conversations hide their messages, and whether its messages are records.
     pub fn note_encrypted(&self, groups: &mut [Group]) {
         for group in groups {
             let hides = |conversation: &Conversation| {
                 let (row, _) = conversation.row?;
                 conversation.encryption().filter(|_| self.accounts.rows.root(row) == group.id)
             };
+            if by_name(&group.middleware).is_some_and(Protocol::is_encryption) {
+                group.notes.push(GroupNote::Records);
+            }
             let (mut conversations, mut is_tls) = (0, false);
             for (_, conversation) in self.seen.conversations.flows().iter() {
                 let Some(encryption) = hides(conversation) else { continue };

@@ -64,8 +64,16 @@ impl Conversation {
         }
     }
 
+    /// True if the user asks for records in place of their text.
+    pub(super) fn stays_encrypted(&self) -> bool {
+        matches!(self.state, State::Decoding(protocol, _) if protocol.is_encryption())
+    }
+
     /// The text that one side sends; `None` if it is of no use.
     fn text_lane(&mut self, side: Side) -> Option<&mut Lane> {
+        if self.stays_encrypted() {
+            return None;
+        }
         if self.tls.text.is_none() {
             self.begin_text();
         }
