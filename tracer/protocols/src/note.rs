@@ -203,8 +203,11 @@ pub enum FrameNote<'a> {
     /// The sender of the message in the next frame has it from somebody else: the message itself names another origin.
     PassedOn,
     /// The message in the next frame is marked as retained by its publisher, and not by its sender, a server: it may be sent for the first
-    /// time.
-    HasPublishersMark,
+    /// time, unless the server had it before its receiver subscribed.
+    HasPublishersMark {
+        /// The number, in [`FrameNote::Subscribes`], of the first subscription of the receiver that the message is for; 0 if it is not known.
+        subscription: u32,
+    },
     /// The message in the next frame lay in a queue of its sender, a server, for as long as that keeps messages nobody takes.
     Expired,
     /// The message in the next frame says that its publisher made it at this time, in nanoseconds since 1970.

@@ -88,6 +88,13 @@ impl dyn FrameSink + '_ {
         self.note(FrameNote::Subscription(subscription_number(name)));
     }
 
+    /// Reports that the message in the next frame has its publisher's mark as retained, and for which of its receiver's subscriptions it is, if that
+    /// is known.
+    pub fn has_publishers_mark(&mut self, subscription: Option<impl Hash>) {
+        let subscription = subscription.map_or(0, subscription_number);
+        self.note(FrameNote::HasPublishersMark { subscription });
+    }
+
     /// Reports that the next frame begins the sender's subscription with this name.
     pub fn subscribes(&mut self, name: impl Hash) {
         self.consumes(name, 0);

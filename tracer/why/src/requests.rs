@@ -30,20 +30,24 @@ impl Why {
         };
         let timed = self.verdicts.iter().filter(|verdict| takes_time(verdict));
         let known: Vec<VerdictKind> = timed.map(|verdict| verdict.kind).collect();
-        for mut verdict in rules::verdicts(&evidence, &weighed) {
+        let mut verdicts = rules::verdicts(&evidence, &weighed);
+        // A client that left its connection unread is told where it is not told already that it stalled.
+        verdicts.sort_by_key(|verdict| verdict.kind == VerdictKind::Backpressure);
+        for mut verdict in verdicts {
             if !is_of_round_trip(&verdict, &weighed) {
                 continue;
             }
             if is_answering_client(&verdict) {
                 tell_of_client(&mut verdict, &weighed);
             }
-            if !known.contains(&verdict.kind) {
-                verdict.evidence.insert(0, told.clone());
+            let pid = |of: &Verdict| of.process.map(|(task, _)| task.pid);
+            let is_same =
+                |other: &Verdict| other.kind == verdict.kind && pid(other) == pid(&verdict);
+            let is_told = |other: &Verdict| takes_time(other) && is_same(other);
+            if !known.contains(&verdict.kind) && !self.verdicts.iter().any(is_told) {
                 // The same without times says less.
-                let pid = |of: &Verdict| of.process.map(|(task, _)| task.pid);
-                let says_less =
-                    |other: &Verdict| other.kind == verdict.kind && pid(other) == pid(&verdict);
-                self.verdicts.retain(|other| takes_time(other) || !says_less(other));
+                self.verdicts.retain(|other| !is_same(other));
+                verdict.evidence.insert(0, told.clone());
                 self.verdicts.push(verdict);
             }
         }
@@ -90,12 +94,15 @@ const CLIENTS_LEGS: [u8; 2] = [2, 3];
 fn is_answering_client(verdict: &Verdict) -> bool {
     let is_senders = matches!(verdict.segment, Some(Segment::BrokerDwell | Segment::Write));
     verdict.leg == Some(CLIENTS_LEGS[usize::from(is_senders)])
-        && matches!(verdict.kind, VerdictKind::BrokerStalled | VerdictKind::BrokerCpuBound)
+        && matches!(
+            verdict.kind,
+            VerdictKind::BrokerStalled | VerdictKind::BrokerCpuBound | VerdictKind::Backpressure
+        )
 }
 
-/// Tells of a client what would be told of a broker in its place.
+/// Tells of a client what would be told of a broker in its place. One that does not watch its connection sleeps while data is there for it.
 fn tell_of_client(verdict: &mut Verdict, weighed: &Gathered) {
-    let is_stalled = verdict.kind == VerdictKind::BrokerStalled;
+    let is_stalled = verdict.kind != VerdictKind::BrokerCpuBound;
     if is_stalled && !waited_for_none(verdict, weighed) {
         (verdict.severity, verdict.remedy) = (Severity::Note, Remedy::None);
     }
@@ -145,11 +152,43 @@ mod tests {
         delivery
     }
 
+    /// A request that a server hands on, and that lies in the socket of the client which answers it for 20 ms, while that waits for others' data.
+    fn left_unread(at: u64) -> Delivery {
+        let mut delivery = handed_on(at, Some(SleepCall::Poll));
+        let sent = at + 100_000;
+        let (ready, woken) = (sent + 40_000, sent + 20_000_000);
+        let stages = [
+            (Stage::Send, sent),
+            (Stage::Ready, ready),
+            (Stage::Wakeup, woken),
+            (Stage::Running, woken + 10_000),
+            (Stage::Read, woken + 20_000),
+        ];
+        let mut leg = delivered::leg(&stages);
+        (leg.sender, leg.reader) = (Some(task(SERVER)), Some(task(ANSWERS)));
+        leg.chain.push(Hop {
+            task: task(ANSWERS),
+            left: Some(Nanos(at)),
+            woken: Nanos(woken),
+            running: Nanos(woken + 10_000),
+            reason: OffCpuReason::Asleep,
+            sleep: SleepCall::Poll,
+            ..Hop::default()
+        });
+        delivery.legs[1] = leg;
+        delivery.legs[2].before.clear();
+        delivery
+    }
+
     /// Kind, gravity, leg and process of what is told of such requests.
     fn told(sleep: Option<SleepCall>) -> Vec<(VerdictKind, Severity, Option<u8>, u32)> {
+        told_of(|at| handed_on(at, sleep))
+    }
+
+    fn told_of(request: impl Fn(u64) -> Delivery) -> Vec<(VerdictKind, Severity, Option<u8>, u32)> {
         let mut requests = Evidence::default();
         for n in 0..100 {
-            let delivery = handed_on(n * 50 * MS, sleep);
+            let delivery = request(n * 50 * MS);
             requests.delivery(&delivery, delivery.one_way().unwrap());
         }
         let mut why = Why::default();
@@ -166,6 +205,8 @@ mod tests {
         assert_eq!(told(Some(SleepCall::Poll)), stalled(Severity::Note));
         let busy = [(VerdictKind::ReaderBusy, Severity::Problem, Some(3), ANSWERS)];
         assert_eq!(told(None), busy);
+        let unread = [(VerdictKind::ClientStalled, Severity::Note, Some(2), ANSWERS)];
+        assert_eq!(told_of(left_unread), unread, "no broker's flow control");
     }
 
     #[test]

@@ -4,7 +4,9 @@ use crate::brokered::{BROKER, house};
 use crate::played::Played;
 use wirelap_correlate::Config;
 use wirelap_events::{Delivery, Nanos, Stage};
-use wirelap_test_support::compose::mqtt::{CONNECT, publish, publish_with};
+use wirelap_test_support::compose::mqtt::{
+    CONNECT, CONNECT_V5, publish, publish_v5_with, publish_with,
+};
 use wirelap_test_support::compose::{payload, stamp};
 use wirelap_test_support::world::{Connection, Process, World, process};
 
@@ -175,6 +177,41 @@ fn what_is_published_to_be_stored_comes_to_a_bridge_for_the_first_time() {
         assert_eq!(played.counts(), [9, delivered, delivered, 0]);
         assert_eq!(latencies(&played), expected.split_off(usize::from(missed > 0)));
         assert_eq!(played.group().messages.retained, 1 + missed);
+    }
+}
+
+/// The broker leaves the publisher's mark in what it sends, because the client wants so. The client's session may be older than its connection.
+#[test]
+fn what_was_stored_before_a_client_subscribed_is_retained_though_it_has_the_publishers_mark() {
+    const AS_PUBLISHED: &[u8] = b"\x82\x07\0\x01\0\0\x01#\x08";
+    const RETAIN_AND_KEEP: u8 = RETAIN | AT_LEAST_ONCE;
+    for (resumes, first, stored) in
+        [(0, RETAIN, 1), (0, RETAIN_AND_KEEP, 1), (1, RETAIN, 1), (1, RETAIN_AND_KEEP, 0)]
+    {
+        let mut world = World::new();
+        let (mut publisher, _) = house(&mut world, 0);
+        let early = publish_v5_with(first, "t", b"before");
+        world.message(&mut publisher.up, &publish_with(first, "t", b"before"));
+        let client = process(40, "client");
+        let mut client = world.connect(client, "127.0.0.1:41000", broker(), BROKER);
+        world.message(&mut client.up, CONNECT_V5);
+        world.message(&mut client.down, &[0x20, 3, resumes, 0, 0]);
+        world.message(&mut client.up, AS_PUBLISHED);
+        world.message(&mut client.down, b"\x90\x04\0\x01\0\0");
+        world.message(&mut client.down, &early);
+        for n in b'1'..=b'9' {
+            // Another subscription of the client changes nothing.
+            if n == b'5' {
+                world.message(&mut client.up, b"\x82\x07\0\x02\0\0\x01u\x08");
+            }
+            world.message(&mut publisher.up, &publish_with(first, "t", &[b'v', n]));
+            world.message(&mut client.down, &publish_v5_with(first, "t", &[b'v', n]));
+        }
+        let played = Played::of(&world);
+        let delivered = 10 - stored;
+        let case = format!("{resumes} {first:x}");
+        assert_eq!(played.counts(), [10, delivered, delivered, 0], "{case}");
+        assert_eq!(played.group().messages.retained, stored, "{case}");
     }
 }
 

@@ -108,7 +108,7 @@ pub struct Collector<'a> {
     /// True if that message lay in another queue before.
     was_rerouted: bool,
     /// True if that message is marked as retained by its publisher.
-    has_publishers_mark: bool,
+    publishers_mark: Option<u32>,
     /// Why its server does not pass it on at once.
     withheld: Option<Withheld>,
     /// The frame that comes next requests messages.
@@ -150,7 +150,7 @@ impl<'a> Collector<'a> {
             passed_on: false,
             has_expired: false,
             was_rerouted: false,
-            has_publishers_mark: false,
+            publishers_mark: None,
             withheld: None,
             asks: false,
             acknowledges: None,
@@ -212,7 +212,7 @@ impl FrameSink for Collector<'_> {
         let passed_on = std::mem::take(&mut self.passed_on);
         let has_expired = std::mem::take(&mut self.has_expired);
         let was_rerouted = std::mem::take(&mut self.was_rerouted);
-        let has_publishers_mark = std::mem::take(&mut self.has_publishers_mark);
+        let publishers_mark = self.publishers_mark.take();
         let withheld = self.withheld.take();
         let reader = std::mem::take(&mut self.reader);
         if let Some(fragments) = fragments {
@@ -251,7 +251,7 @@ impl FrameSink for Collector<'_> {
             let assembly = fragments.map(|fragments| fragments.message);
             let own = found_message(self.side, data);
             let own = Found { passed_on, has_expired, was_rerouted, withheld, shared, ..own };
-            let own = Found { has_publishers_mark, ..own };
+            let own = Found { publishers_mark, ..own };
             let mut found = Found { reader, assembly, made_at, follows_after, kept_for, ..own };
             found.topic.id = topic_id;
             // A stamp tells more.
@@ -318,7 +318,9 @@ impl FrameSink for Collector<'_> {
             }
             FrameNote::Withheld(why) => self.withheld = Some(why),
             FrameNote::WasRerouted => self.was_rerouted = true,
-            FrameNote::HasPublishersMark => self.has_publishers_mark = true,
+            FrameNote::HasPublishersMark { subscription } => {
+                self.publishers_mark = Some(subscription);
+            }
             FrameNote::TakenOver { requests_ago } => self.reader.taken_over = Some(requests_ago),
             FrameNote::AwaitsCommit => self.control.committed = true,
             FrameNote::Releases { first, message, receipt } => {

@@ -28,8 +28,8 @@ pub struct Found {
     pub duplicate: bool,
     /// The protocol says that it is to be stored, or was.
     pub retained: bool,
-    /// True if it is its publisher that says so, and not its sender.
-    pub has_publishers_mark: bool,
+    /// The number of its reader's subscription, where it is its publisher that says so and not its sender; 0 if it is not known.
+    pub publishers_mark: Option<u32>,
     /// True if its sender has it from somebody else, as the message itself tells.
     pub passed_on: bool,
     /// True if it lay in a queue of its sender until its time there was over.
@@ -74,7 +74,7 @@ impl Found {
             payload_len,
             duplicate: false,
             retained: false,
-            has_publishers_mark: false,
+            publishers_mark: None,
             passed_on: false,
             has_expired: false,
             was_rerouted: false,

@@ -92,7 +92,7 @@ impl MqttConnection {
                 && (self.subscriptions.keeps_mark(topic)
                     || self.marks.keeps(topic, publish.payload, publish.payload_len))
             {
-                out.note(FrameNote::HasPublishersMark);
+                out.has_publishers_mark(self.subscriptions.first_for(topic));
             }
         }
         if publish.subscriptions != 0 {
@@ -194,7 +194,7 @@ impl MqttConnection {
                 }
             }
             PacketType::Subscribe | PacketType::Unsubscribe => {
-                self.subscriptions.change(header, version, fields);
+                self.subscriptions.change(header, version, fields, out);
                 self.marks.subscribes();
                 if header.kind == PacketType::Unsubscribe {
                     out.note(FrameNote::Unsubscribes(side));
@@ -300,7 +300,7 @@ mod tests {
 
         fn note(&mut self, note: FrameNote<'_>) {
             match note {
-                FrameNote::HasPublishersMark => self.has_mark = true,
+                FrameNote::HasPublishersMark { .. } => self.has_mark = true,
                 FrameNote::UnreadMessages(messages) => self.unread += messages,
                 _ => {}
             }

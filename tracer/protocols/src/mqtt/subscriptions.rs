@@ -10,7 +10,7 @@
 use super::body::{MqttVersion, topic_filters};
 use super::fields::MqttFields;
 use super::header::{FixedHeader, PacketType};
-use crate::ReadIn;
+use crate::{FrameSink, ReadIn};
 use wirelap_events::Size;
 
 /// The most subscriptions of a client that are kept.
@@ -40,6 +40,7 @@ pub(super) struct MqttSubscriptions {
     is_gapless: bool,
     /// True if `all` holds every subscription: the session began here, and nothing was missed since.
     is_complete: bool,
+    /// The oldest first.
     all: Vec<MqttSubscription>,
     /// Number of shared subscriptions among them.
     shared: Size,
@@ -67,35 +68,48 @@ impl MqttSubscriptions {
         Size::of::<MqttSubscription>(self.all.capacity()) + self.bytes
     }
 
-    /// Takes in a SUBSCRIBE or UNSUBSCRIBE.
-    pub fn change(&mut self, header: &FixedHeader, version: MqttVersion, fields: MqttFields<'_>) {
+    /// Takes in a SUBSCRIBE or UNSUBSCRIBE. Reports which subscriptions begin, as far as the server leaves publishers' flags as they are.
+    pub fn change(
+        &mut self,
+        header: &FixedHeader,
+        version: MqttVersion,
+        fields: MqttFields<'_>,
+        out: &mut dyn FrameSink,
+    ) {
         let subscribes = header.kind == PacketType::Subscribe;
         let whole = topic_filters(header.kind, version, fields, |filter, options| {
             let keeps_mark = options & RETAIN_AS_PUBLISHED != 0;
-            if subscribes { self.add(filter, keeps_mark) } else { self.remove(filter) }
+            if !subscribes {
+                self.remove(filter);
+            } else if self.add(filter, keeps_mark) && (keeps_mark || self.is_bridge) {
+                out.subscribes(filter);
+            }
         });
         if whole.is_err() {
             self.gap();
         }
     }
 
-    fn add(&mut self, filter: &[u8], keeps_mark: bool) {
+    /// Adds a subscription, or changes its options. Returns whether it is kept and was not there before.
+    fn add(&mut self, filter: &[u8], keeps_mark: bool) -> bool {
         if let Some(known) = self.all.iter_mut().find(|known| *known.filter == *filter) {
             known.keeps_mark = keeps_mark;
-            return;
+            return false;
         }
         let bytes = self.bytes + filter.len();
         if self.all.len() >= MOST || bytes > BYTES {
-            return self.gap();
+            self.gap();
+            return false;
         }
         self.bytes = bytes;
         self.shared += usize::from(shared(filter).is_some());
         self.all.push(MqttSubscription { filter: filter.into(), keeps_mark });
+        true
     }
 
     fn remove(&mut self, filter: &[u8]) {
         let Some(at) = self.all.iter().position(|known| *known.filter == *filter) else { return };
-        self.all.swap_remove(at);
+        self.all.remove(at);
         self.bytes -= filter.len();
         self.shared -= usize::from(shared(filter).is_some());
     }
@@ -126,12 +140,19 @@ impl MqttSubscriptions {
 impl MqttSubscriptions {
     /// True if the client has asked for the publisher's RETAIN flag in a message of this topic.
     pub fn keeps_mark(&self, topic: &[u8]) -> bool {
-        let asks = |subscription: &MqttSubscription| {
+        self.is_bridge || self.matching(topic).any(|subscription| subscription.keeps_mark)
+    }
+
+    /// The filter of the client's first subscription to a topic that is known.
+    pub fn first_for(&self, topic: &[u8]) -> Option<&[u8]> {
+        self.matching(topic).next().map(|subscription| &*subscription.filter)
+    }
+
+    fn matching(&self, topic: &[u8]) -> impl Iterator<Item = &MqttSubscription> {
+        self.all.iter().filter(move |subscription| {
             let filter = &*subscription.filter;
-            subscription.keeps_mark
-                && is_match(shared(filter).map_or(filter, |(_, filter)| filter), topic)
-        };
-        self.is_bridge || self.all.iter().any(asks)
+            is_match(shared(filter).map_or(filter, |(_, filter)| filter), topic)
+        })
     }
 }
 
@@ -246,8 +267,13 @@ mod tests {
             ["own/a", "shared", "plain"].map(|topic| client.keeps_mark(topic.as_bytes()))
         };
         assert_eq!(keeps(&client), [true, true, false]);
-        client.add(b"own/#", false);
-        assert_eq!(keeps(&client), [false, true, false], "it subscribes anew");
+        let begins = [(&b"own/a"[..], true), (b"own/#", false), (b"own/#", false)]
+            .map(|(filter, keeps_mark)| client.add(filter, keeps_mark));
+        assert_eq!(begins, [true, false, false], "it changes the options of one that is there");
+        assert_eq!(keeps(&client), [true, true, false]);
+        assert_eq!(client.first_for(b"own/a"), Some(&b"own/#"[..]));
+        client.remove(b"own/a");
+        assert_eq!((keeps(&client), client.first_for(b"x")), ([false, true, false], None));
         client.connect(true);
         assert_eq!(keeps(&client), [true; 3], "a bridge");
     }

@@ -314,7 +314,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::Unpacked { .. }
             | FrameNote::UncertainStart
             | FrameNote::PassedOn
-            | FrameNote::HasPublishersMark
+            | FrameNote::HasPublishersMark { .. }
             | FrameNote::MadeAt(_)
             | FrameNote::HasPlace(_)
             | FrameNote::IsAtPlace(_)

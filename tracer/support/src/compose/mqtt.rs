@@ -67,6 +67,12 @@ pub fn publish_with(first: u8, topic: &str, payload: &[u8]) -> Vec<u8> {
     packet(first, &[&name(topic)[..], id, payload].concat())
 }
 
+/// The same in version 5, without properties.
+pub fn publish_v5_with(first: u8, topic: &str, payload: &[u8]) -> Vec<u8> {
+    let id: &[u8] = if first & 6 == 0 { &[] } else { &[0, 7] };
+    packet(first, &[&name(topic)[..], id, &[0], payload].concat())
+}
+
 /// The same in version 5, with an alias in place of its topic.
 pub fn publish_by_alias(first: u8, alias: u8, payload: &[u8]) -> Vec<u8> {
     packet(first, &[&[0, 0, 0, 7, 3, 0x23, 0, alias][..], payload].concat())

@@ -1,7 +1,7 @@
 //! The processes at the ends of a conversation, the queues of its server, and the row that it belongs to.
 
 use super::Conversations;
-use crate::join::Receiver;
+use super::queues::QueueServer;
 use crate::rows::{RowEnds, Rows, Server};
 use arrayvec::ArrayVec;
 use std::net::SocketAddr;
@@ -87,7 +87,7 @@ impl Conversations {
         direction: Direction,
         change: SubscriptionChange,
     ) -> Option<(u32, Nanos)> {
-        let server = || Some(Receiver::at(&self.node(direction.back())?));
+        let server = || Some(QueueServer::at(&self.node(direction.back())?));
         match change {
             SubscriptionChange::QueueIsEmpty { queue, is_server_wide: true } => {
                 let server = server()?;

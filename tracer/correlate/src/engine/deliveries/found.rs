@@ -1,5 +1,6 @@
 //! From a decoder's findings to open messages.
 
+use super::circumstances::had_since;
 use super::new_leg::new_leg;
 use super::noted::{
     note_asked_topics, note_left, note_refusals, note_released, note_row_facts, note_subscriptions,
@@ -12,7 +13,7 @@ use crate::join::{Joined, LegState, NewLeg, Receiver};
 use crate::rows::{Counts, Row};
 use wirelap_events::{Nanos, Saturate};
 use wirelap_flow::{Direction, FlowTable, Found, LegKey, Part};
-use wirelap_protocols::{MessageRouting, Side};
+use wirelap_protocols::{KeptFor, MessageRouting, Side};
 use wirelap_why::{Pair, PairKey, TakesAll};
 
 impl Deliveries {
@@ -282,7 +283,8 @@ impl Deliveries {
     /// The counter of a message that is not followed; `None` for one that is.
     ///
     /// A broker marks what it had stored as retained, and a publisher what it wants stored: that is a
-    /// message as any other. Where the broker hands the publisher's mark on, what waits there is sent for the first time. What a publisher
+    /// message as any other. Where the broker hands the publisher's mark on, what has come there
+    /// since its reader subscribed is sent for the first time. What a publisher
     /// repeats is followed too, as it cannot be told whether the
     /// broker had it, and passes it on; what a broker repeats on a new connection is not. Brokers differ in what they
     /// mark as repeated, so what its client was sent before decides where that is known; the mark alone says nothing of a message of
@@ -295,7 +297,11 @@ impl Deliveries {
     ) -> Option<fn(&mut Counts) -> &mut u64> {
         // Where a server may be in between, only it says so.
         let is_stored = is_from_broker(new) || new.message.topology == MessageRouting::Either;
-        let is_marked = || !found.has_publishers_mark || !self.messages.has_waiting(new);
+        let had = |leg: &LegState| had_since(leg, flows);
+        let is_marked = || {
+            let since = found.publishers_mark.map(|number| subscribed_since(number, new, flows));
+            since.is_none_or(|since| !self.messages.has_waiting(new, since, had))
+        };
         if found.retained && is_stored && is_marked() {
             return Some(|counts| &mut counts.retained);
         }
@@ -361,6 +367,18 @@ fn takes_all(way: PairKey, c: &Context<'_>) -> TakesAll {
 fn is_unknown(found: &Found, new: &NewLeg) -> bool {
     let has_topic = new.message.content.is_none_or(|content| content.subject.is_some());
     !has_topic && new.message.identity == found.identity
+}
+
+/// Time before which the server of a message could not send it to its reader for a subscription with this number; 0 if that is not known, or where
+/// the server may have kept it for a session that the reader has gone on with.
+fn subscribed_since(number: u32, new: &NewLeg, flows: &FlowTable) -> Nanos {
+    let since = || {
+        let control = flows.flow(new.direction.back())?.control();
+        let may_be_older = control.resumes && new.kept_for != KeptFor::Nobody;
+        let start = control.subscriptions.as_ref()?.start(number);
+        Some(start.filter(|_| !may_be_older)?.begun)
+    };
+    since().unwrap_or_default()
 }
 
 fn is_from_broker(new: &NewLeg) -> bool {

@@ -80,13 +80,23 @@ impl Messages {
         (got != waits).then_some(got)
     }
 
-    /// True if a message with the content of a new leg has come to its sender, and was not sent in its direction.
-    pub fn has_waiting(&self, new: &NewLeg) -> bool {
+    /// True if a message with the content of a new leg has come to its sender at `since` or later, and was not sent in its direction. `had` is when the
+    /// receiver of a leg had its message, if that is known: it may have lain in a socket before, behind its reader's subscription.
+    pub fn has_waiting(
+        &self,
+        new: &NewLeg,
+        since: Nanos,
+        had: impl Fn(&LegState) -> Option<Nanos>,
+    ) -> bool {
+        let came_since = |message: &Message| {
+            let came = self.came(message, &new.ends.sender);
+            came.is_some_and(|(leg, at)| had(&self.legs[leg]).unwrap_or(at) >= since)
+        };
         let (_, all) = self.index.after(new.message.identity, None, |_| false);
         let mut all = all.take(SEARCHED).filter_map(|index| self.open.get(index));
         all.any(|message| {
             message.at <= new.written
-                && self.came(message, &new.ends.sender).is_some()
+                && came_since(message)
                 && self.leg_on(message, new.way()).is_none()
         })
     }
