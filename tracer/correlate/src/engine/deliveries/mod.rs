@@ -19,6 +19,7 @@ mod partial;
 mod passed_on;
 mod places;
 mod prune;
+mod requests;
 mod round_trips;
 mod settle;
 mod turn;

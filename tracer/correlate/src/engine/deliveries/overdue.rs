@@ -2,6 +2,7 @@
 
 use super::super::conversations::Conversations;
 use super::outstanding::{LiesUnread, Outstanding};
+use super::requests::TopicRequests;
 use super::{Deliveries, Observed};
 use crate::join::LegState;
 use crate::rows::{Row, Rows};
@@ -9,9 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use wirelap_events::{GroupId, Nanos, Pid, Saturate, TaskId, Tid};
 use wirelap_flow::{Flow, FlowTable};
-use wirelap_limits::deliveries::{
-    GOES_ON, LONGEST_REBALANCE, LONGEST_USUAL_WAY, OVERDUE_FACTOR, READER_MEMORY,
-};
+use wirelap_limits::deliveries::{GOES_ON, LONGEST_USUAL_WAY, OVERDUE_FACTOR, READER_MEMORY};
 use wirelap_limits::rules::MIN_MESSAGES_FOR_VERDICT;
 use wirelap_why::{Losses, Overdue, Whereabouts};
 
@@ -46,6 +45,7 @@ impl Deliveries {
         let mut found = BTreeMap::new();
         let mut limits: FxHashMap<GroupId, Nanos> = FxHashMap::default();
         let flows = seen.conversations.flows();
+        let mut requests = TopicRequests::new(seen);
         for one in self.outstanding(now - LONGEST_USUAL_WAY, seen) {
             let Outstanding { message, leg, .. } = one;
             let limit = *limits
@@ -59,12 +59,14 @@ impl Deliveries {
                 continue;
             }
             let end = if place == Whereabouts::Network { leg.sender() } else { leg.receiver() };
-            let key = (
-                message.facts.row,
-                place,
-                self.messages.depth_of(leg),
-                end.pid.unwrap_or_default(),
-            );
+            let topic = (message.facts.row, message.facts.subject);
+            let is_there = place == Whereabouts::Broker;
+            let asker = is_there.then(|| requests.awaited_from(topic, message.at)).flatten();
+            let (place, pid) = match asker {
+                Some(pid) => (Whereabouts::Unasked, pid),
+                None => (place, end.pid.unwrap_or_default()),
+            };
+            let key = (message.facts.row, place, self.messages.depth_of(leg), pid);
             let sum = found.entry(key).or_insert((0_u64, message.at));
             sum.0.grow(1);
             sum.1 = sum.1.min(message.at);
@@ -108,10 +110,9 @@ fn named_places(
     let unread = found.keys().filter(|(_, place, ..)| *place == Whereabouts::BrokerQueue);
     let readers = reading(unread.map(|&(.., pid)| pid).collect(), now, conversations);
     let all = found.into_iter().map(|((row, place, leg, pid), (messages, since))| {
-        let (place, pid) = match place {
-            Whereabouts::Broker => unasked(row, since, conversations).unwrap_or((place, pid)),
-            Whereabouts::BrokerQueue if readers.contains(&pid) => (Whereabouts::LeftUnread, pid),
-            _ => (place, pid),
+        let place = match place {
+            Whereabouts::BrokerQueue if readers.contains(&pid) => Whereabouts::LeftUnread,
+            _ => place,
         };
         let task = TaskId { pid, tid: Tid(pid.0) };
         let named = || (task, conversations.sockets().comm(pid).unwrap_or_default());
@@ -134,30 +135,6 @@ fn late_after(row: GroupId, rows: &Rows) -> Nanos {
     let known = one_way.filter(|times| times.count() >= MIN_MESSAGES_FOR_VERDICT);
     let typical = known.map_or(0, |times| times.quantile(0.5));
     LONGEST_USUAL_WAY.max(Nanos(typical.saturating_mul(OVERDUE_FACTOR)))
-}
-
-/// The place of messages that a broker has since some moment, if its readers ask for messages and none has since:
-/// with the reader that asked last; with none, if another one that asked is gone, whose messages they may be.
-fn unasked(
-    row: GroupId,
-    since: Nanos,
-    conversations: &Conversations,
-) -> Option<(Whereabouts, Pid)> {
-    let all = conversations.flows().iter().filter(|(_, c)| c.row.is_some_and(|(of, _)| of == row));
-    let asked = |flow: &Flow| Some((flow.control().last_request()?.at, flow.sender));
-    let (mut last, mut gone) = (None, None);
-    for (_, conversation) in all {
-        let asked = conversation.flows.iter().filter_map(asked).max();
-        if conversation.life.is_closed && asked.is_some() {
-            gone = gone.max(Some(conversation.life.seen));
-        }
-        last = last.max(asked);
-    }
-    let (asked, sender) = last.filter(|&(asked, _)| asked < since)?;
-    if gone.is_some_and(|gone| gone + LONGEST_REBALANCE >= asked) {
-        return Some((Whereabouts::Unasked, Pid(0)));
-    }
-    Some((Whereabouts::Unasked, conversations.sockets().pid(sender).unwrap_or_default()))
 }
 
 /// Those of these processes, each of which leaves something unread, that have just read something
