@@ -150,6 +150,12 @@ impl TopicReaders {
         Some(LastReader { direction, pid, asks: asks_on.is_some(), last })
     }
 
+    /// The connections that messages of a topic came to.
+    pub fn connections(&self, subject: u64) -> impl Iterator<Item = Direction> {
+        let readers = self.0.get(&subject).into_iter().flat_map(|topic| &topic.readers);
+        readers.map(|reader| reader.direction)
+    }
+
     /// The connections on which readers ask for messages of a topic, with the consumer or channel.
     pub fn asking(&self, subject: u64) -> impl Iterator<Item = (Direction, u64)> {
         let readers = self.0.get(&subject).into_iter().flat_map(|topic| &topic.readers);

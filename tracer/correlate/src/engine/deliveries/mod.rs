@@ -2,6 +2,7 @@
 
 mod assemble;
 mod breakdown;
+mod busy_readers;
 mod circumstances;
 mod datagrams;
 mod expire;

@@ -1,6 +1,7 @@
 //! Messages that ought to have arrived by now: how many, where they are, and what those do that have them.
 
 use super::super::conversations::Conversations;
+use super::busy_readers::{BusyReaders, RowTopic};
 use super::outstanding::{LiesUnread, Outstanding};
 use super::requests::TopicRequests;
 use super::{Deliveries, Observed};
@@ -16,6 +17,21 @@ use wirelap_why::{Losses, Overdue, Whereabouts};
 
 /// A row's overdue messages at one process, in one place on one leg.
 type PlaceKey = (GroupId, Whereabouts, usize, Pid);
+
+/// Overdue messages at one process, in one place on one leg.
+struct LateMessages {
+    count: u64,
+    /// Time since which the first of them was under way.
+    since: Nanos,
+    topics: FxHashSet<RowTopic>,
+}
+
+/// Overdue messages by place, and the readers that leave some of them unread.
+#[derive(Default)]
+struct AllLate {
+    by_place: BTreeMap<PlaceKey, LateMessages>,
+    busy_readers: BusyReaders,
+}
 
 impl Deliveries {
     /// The processes that have messages which ought to have arrived by `now`: what they do is worth a look
@@ -35,14 +51,9 @@ impl Deliveries {
         named_places(self.late_by_place(now, Self::lies_unread, seen), now, seen)
     }
 
-    /// The number of messages that ought to have arrived by `now`, and since when the first of them was under way.
-    fn late_by_place(
-        &self,
-        now: Nanos,
-        lies_unread: LiesUnread,
-        seen: Observed<'_>,
-    ) -> BTreeMap<PlaceKey, (u64, Nanos)> {
-        let mut found = BTreeMap::new();
+    /// The messages that ought to have arrived by `now`.
+    fn late_by_place(&self, now: Nanos, lies_unread: LiesUnread, seen: Observed<'_>) -> AllLate {
+        let mut found = AllLate::default();
         let mut limits: FxHashMap<GroupId, Nanos> = FxHashMap::default();
         let flows = seen.conversations.flows();
         let mut requests = TopicRequests::new(seen);
@@ -59,7 +70,7 @@ impl Deliveries {
                 continue;
             }
             let end = if place == Whereabouts::Network { leg.sender() } else { leg.receiver() };
-            let topic = (message.facts.row, message.facts.subject);
+            let topic = (seen.rows.root(message.facts.row), message.facts.subject);
             let is_there = place == Whereabouts::Broker;
             let asker = is_there.then(|| requests.awaited_from(topic, message.at)).flatten();
             let (place, pid) = match asker {
@@ -67,9 +78,16 @@ impl Deliveries {
                 None => (place, end.pid.unwrap_or_default()),
             };
             let key = (message.facts.row, place, self.messages.depth_of(leg), pid);
-            let sum = found.entry(key).or_insert((0_u64, message.at));
-            sum.0.grow(1);
-            sum.1 = sum.1.min(message.at);
+            let new = LateMessages { count: 0, since: message.at, topics: FxHashSet::default() };
+            let late = found.by_place.entry(key).or_insert(new);
+            late.count.grow(1);
+            late.since = late.since.min(message.at);
+            if place == Whereabouts::Broker {
+                late.topics.insert(topic);
+            }
+            if place == Whereabouts::ReaderQueue {
+                found.busy_readers.note(topic, leg.direction);
+            }
         }
         found
     }
@@ -102,14 +120,14 @@ impl Deliveries {
 
 /// Overdue messages with the process that has them and what that does, by row.
 fn named_places(
-    found: BTreeMap<PlaceKey, (u64, Nanos)>,
+    AllLate { by_place, busy_readers }: AllLate,
     now: Nanos,
     seen: Observed<'_>,
 ) -> Vec<(GroupId, Overdue)> {
     let conversations = seen.conversations;
-    let unread = found.keys().filter(|(_, place, ..)| *place == Whereabouts::BrokerQueue);
+    let unread = by_place.keys().filter(|(_, place, ..)| *place == Whereabouts::BrokerQueue);
     let readers = reading(unread.map(|&(.., pid)| pid).collect(), now, conversations);
-    let all = found.into_iter().map(|((row, place, leg, pid), (messages, since))| {
+    let all = by_place.into_iter().map(|((row, place, leg, pid), late)| {
         let place = match place {
             Whereabouts::BrokerQueue if readers.contains(&pid) => Whereabouts::LeftUnread,
             _ => place,
@@ -117,9 +135,11 @@ fn named_places(
         let task = TaskId { pid, tid: Tid(pid.0) };
         let named = || (task, conversations.sockets().comm(pid).unwrap_or_default());
         let overdue = Overdue {
-            messages,
-            oldest: now - since,
+            messages: late.count,
+            oldest: now - late.since,
             place,
+            is_for_busy_readers: place == Whereabouts::Broker
+                && late.topics.iter().all(|topic| busy_readers.get(*topic, seen.rows)),
             leg: u8::try_from(leg).unwrap_or(u8::MAX),
             process: (pid != Pid(0)).then(named),
             activity: seen.host.states().of(pid, now),

@@ -7,6 +7,7 @@
 //! ```
 
 use super::Observed;
+use super::busy_readers::RowTopic;
 use rustc_hash::FxHashMap;
 use wirelap_events::{GroupId, Nanos, Pid, SocketId};
 use wirelap_flow::Request;
@@ -40,7 +41,7 @@ pub struct TopicRequests<'a> {
     seen: Observed<'a>,
     rows: FxHashMap<GroupId, RowRequests>,
     /// By row and topic; `None` if no reader is known that has to ask for its messages.
-    topics: FxHashMap<(GroupId, u64), Option<ReaderRequests>>,
+    topics: FxHashMap<RowTopic, Option<ReaderRequests>>,
 }
 
 impl<'a> TopicRequests<'a> {
@@ -52,9 +53,8 @@ impl<'a> TopicRequests<'a> {
     /// The process that a broker awaits a request of before it may send a message that it has since `at`: the reader of the topic
     /// that asked last, and no process if another one that asked is gone, whose message it may be. `None` if the broker has a request,
     /// or needs none.
-    pub fn awaited_from(&mut self, (row, topic): (GroupId, u64), at: Nanos) -> Option<Pid> {
+    pub fn awaited_from(&mut self, (row, topic): RowTopic, at: Nanos) -> Option<Pid> {
         let seen = self.seen;
-        let row = seen.rows.root(row);
         let of_row = *self.rows.entry(row).or_insert_with(|| of_row(row, seen));
         let of_topic =
             *self.topics.entry((row, topic)).or_insert_with(|| of_topic((row, topic), seen));
@@ -94,7 +94,7 @@ fn of_row(row: GroupId, seen: Observed<'_>) -> RowRequests {
 }
 
 /// The requests of those readers that got messages of a topic and are still there.
-fn of_topic((row, topic): (GroupId, u64), seen: Observed<'_>) -> Option<ReaderRequests> {
+fn of_topic((row, topic): RowTopic, seen: Observed<'_>) -> Option<ReaderRequests> {
     let flows = seen.conversations.flows();
     let readers = seen.rows.get(row).into_iter().flat_map(|row| row.readers.asking(topic));
     let mut found = None;
