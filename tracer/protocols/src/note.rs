@@ -128,7 +128,8 @@ pub enum FrameNote<'a> {
         /// True if they do.
         asks: bool,
     },
-    /// The next frame answers the last request for messages of the other end, perhaps with none.
+    /// The next frame answers the other end's last request for messages on the [`FrameNote::Line`] that was noted, perhaps with none.
+    /// Nothing more comes for it.
     Answers,
     /// The consumer or channel of the connection that the next frame is about: a request or acknowledgement of one lets no
     /// message of another pass. 0 if it is not said.

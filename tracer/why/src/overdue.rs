@@ -14,9 +14,7 @@ use wirelap_protocols::{Protocol, by_name};
 impl Why {
     /// Takes in what is open at `now`, and names who holds it up.
     pub fn hold_up(&mut self, open: Vec<Overdue>, setting: &Setting, now: Nanos) {
-        // What a broker has for a reader that does not read is not the broker's doing.
-        let reader_is_it = open.iter().any(|one| one.place == Whereabouts::ReaderQueue);
-        let told = open.iter().filter(|one| !reader_is_it || one.place != Whereabouts::Broker);
+        let told = open.iter().filter(|one| !is_kept_for_reader(one));
         for verdict in told.filter_map(|one| verdict(one, setting, now)) {
             let pid = |verdict: &Verdict| verdict.process.map(|(task, _)| task.pid);
             let is_same =
@@ -37,6 +35,13 @@ impl Why {
         self.open = open;
         sort(&mut self.verdicts, self.messages);
     }
+}
+
+/// True if a broker has messages for a reader that does not read, which is not the broker's doing, unless it is stopped or blocked
+/// itself.
+fn is_kept_for_reader(open: &Overdue) -> bool {
+    let is_off = matches!(open.activity, Some(ThreadActivity::Stopped | ThreadActivity::Blocked));
+    open.place == Whereabouts::Broker && open.is_for_busy_readers && !is_off
 }
 
 fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
@@ -154,6 +159,7 @@ mod tests {
             place,
             leg: 2,
             process: Some((task, Comm::default())),
+            is_for_busy_readers: false,
             activity: Some(activity),
         };
         let (time, watched) = (Nanos::from_millis(waited_ms), Nanos::from_millis(10_000));
@@ -171,6 +177,7 @@ mod tests {
             place: Whereabouts::LeftUnread,
             leg: 1,
             process: Some((TaskId { pid: Pid(7), tid: Tid(7) }, Comm::default())),
+            is_for_busy_readers: false,
             activity: Some(ThreadActivity::Asleep),
         };
         let said = |protocol, activity| {
@@ -200,5 +207,35 @@ mod tests {
         }
         let throttled = said_of(Whereabouts::BrokerQueue, 8_000, ThreadActivity::Runnable);
         assert_eq!(throttled, Some(VerdictKind::CpuThrottled));
+    }
+
+    /// A broker has messages of one topic, and a reader leaves those of some topic unread.
+    #[test]
+    fn a_broker_is_not_held_to_what_it_has_for_a_reader_that_does_not_read() {
+        let named = |is_for_busy_readers, activity| {
+            let task = |pid| (TaskId { pid: Pid(pid), tid: Tid(pid) }, Comm::default());
+            let at = |place, pid, activity| Overdue {
+                messages: 3,
+                oldest: Nanos::from_millis(2_000),
+                place,
+                leg: 2,
+                process: Some(task(pid)),
+                is_for_busy_readers,
+                activity: Some(activity),
+            };
+            let reader = at(Whereabouts::ReaderQueue, 8, ThreadActivity::Asleep);
+            let open = vec![reader, at(Whereabouts::Broker, 7, activity)];
+            let mut why = Why::default();
+            why.hold_up(open, &Setting::default(), Nanos::from_millis(20_000));
+            let broker = why.verdicts.iter().find(|one| one.process == Some(task(7)));
+            broker.map(|one| one.kind)
+        };
+        let contention = Some(VerdictKind::RunQueueContention);
+        assert_eq!(named(true, ThreadActivity::Runnable), None);
+        assert_eq!(named(false, ThreadActivity::Runnable), contention, "others wait for these");
+        assert_eq!(named(false, ThreadActivity::Asleep), None);
+        for off in [ThreadActivity::Stopped, ThreadActivity::Blocked] {
+            assert_eq!(named(true, off), Some(VerdictKind::BrokerStalled), "{off:?}");
+        }
     }
 }

@@ -62,6 +62,8 @@ pub struct LegReader {
 pub struct Permissions {
     /// Time at which its receiver had asked for messages last, where they are asked for.
     pub asked: Option<Nanos>,
+    /// The consumer or channel of its connection that it had asked for.
+    pub asked_on: u64,
     /// The consumer or channel, and the time of the last acknowledgement that let its sender send more, where only so many may
     /// be unacknowledged.
     pub permit: Option<(u64, Nanos)>,

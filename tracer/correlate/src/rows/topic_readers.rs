@@ -29,8 +29,9 @@ struct TopicReader {
     direction: Direction,
     /// The process that reads from it.
     pid: Option<Pid>,
-    /// True if it asks for messages by their place: it gets them in order, and none is lost that way.
-    asks: bool,
+    /// The consumer or channel of the connection, if it asks for messages by their place: it gets them in order, and none is lost that
+    /// way.
+    asks_on: Option<u64>,
     first: Nanos,
     last: Nanos,
     /// The latest sampling windows in which messages were sent and passed on, by their start, and when the last of each was sent.
@@ -92,13 +93,13 @@ impl TopicReaders {
         }
     }
 
-    /// A message of a topic that was sent at `at` came to its end in `direction`, because its reader `asks` for messages or not.
+    /// A message of a topic that was sent at `at` came to its end in `direction`, because its reader asked for it on a line, or just so.
     pub fn note(
         &mut self,
         subject: u64,
         (direction, pid): (Direction, Option<Pid>),
         at: Nanos,
-        asks: bool,
+        asks_on: Option<u64>,
     ) {
         if self.0.len() >= TOPICS && !self.0.contains_key(&subject) {
             return;
@@ -108,6 +109,8 @@ impl TopicReaders {
             reader.first = reader.first.min(at);
             reader.last = reader.last.max(at);
             reader.pid = reader.pid.or(pid);
+            // The first request may have been there before the protocol was known.
+            reader.asks_on = asks_on.or(reader.asks_on);
             return;
         }
         if readers.len() >= WAYS {
@@ -120,7 +123,7 @@ impl TopicReaders {
         readers.push(TopicReader {
             direction,
             pid,
-            asks,
+            asks_on,
             first: at,
             last: at,
             windows: ArrayVec::new(),
@@ -143,14 +146,26 @@ impl TopicReaders {
         let readers = self.0.get(&subject).into_iter().flat_map(|topic| &topic.readers);
         let before = readers.filter(|reader| reader.last < at);
         let last = before.max_by_key(|reader| reader.last)?;
-        let &TopicReader { direction, pid, asks, last, .. } = last;
-        Some(LastReader { direction, pid, asks, last })
+        let &TopicReader { direction, pid, asks_on, last, .. } = last;
+        Some(LastReader { direction, pid, asks: asks_on.is_some(), last })
+    }
+
+    /// The connections that messages of a topic came to.
+    pub fn connections(&self, subject: u64) -> impl Iterator<Item = Direction> {
+        let readers = self.0.get(&subject).into_iter().flat_map(|topic| &topic.readers);
+        readers.map(|reader| reader.direction)
+    }
+
+    /// The connections on which readers ask for messages of a topic, with the consumer or channel.
+    pub fn asking(&self, subject: u64) -> impl Iterator<Item = (Direction, u64)> {
+        let readers = self.0.get(&subject).into_iter().flat_map(|topic| &topic.readers);
+        readers.filter_map(|reader| Some((reader.direction, reader.asks_on?)))
     }
 
     /// True if somebody got messages that were sent before, and messages that were sent after `at`.
     pub fn covers(&self, subject: u64, at: Nanos) -> bool {
         let readers = self.0.get(&subject).into_iter().flat_map(|topic| &topic.readers);
-        let mut pushed = readers.filter(|reader| !reader.asks);
+        let mut pushed = readers.filter(|reader| reader.asks_on.is_none());
         pushed.any(|reader| reader.first < at && at < reader.last)
     }
 
@@ -169,7 +184,7 @@ impl TopicReaders {
         let there = |reader: &&TopicReader| reader.first < at && !is_gone(reader.direction);
         let mut readers = topic.readers.iter().filter(there).peekable();
         readers.peek().is_some()
-            && readers.all(|reader| !reader.asks && reader.has_later_in(window, at))
+            && readers.all(|reader| reader.asks_on.is_none() && reader.has_later_in(window, at))
     }
 }
 
@@ -207,7 +222,7 @@ mod tests {
 
     /// A message of topic 1 comes in its window.
     fn comes(readers: &mut TopicReaders, at: u64, by: (Direction, Option<Pid>)) {
-        readers.note(1, by, Nanos(at), false);
+        readers.note(1, by, Nanos(at), None);
         readers.note_passed_on(&passed_on(at, 99), by.0);
     }
 
@@ -252,14 +267,14 @@ mod tests {
     fn only_what_lies_between_two_that_came_is_lost() {
         let mut readers = TopicReaders::default();
         assert!(!readers.covers(1, Nanos(5)));
-        readers.note(1, by(1), Nanos(3), false);
+        readers.note(1, by(1), Nanos(3), None);
         assert!(!readers.covers(1, Nanos(5)), "nothing came since");
-        readers.note(1, by(2), Nanos(9), false);
+        readers.note(1, by(2), Nanos(9), None);
         assert!(!readers.covers(1, Nanos(5)), "another one came, who was not there before");
-        readers.note(1, by(1), Nanos(7), false);
+        readers.note(1, by(1), Nanos(7), None);
         assert!(readers.covers(1, Nanos(5)));
         for at in [3, 7] {
-            readers.note(3, by(3), Nanos(at), true);
+            readers.note(3, by(3), Nanos(at), Some(0));
         }
         assert!(!readers.covers(3, Nanos(5)), "it asks");
         assert!(!readers.covers(2, Nanos(5)), "another topic");
@@ -276,8 +291,8 @@ mod tests {
     fn memory_is_bounded() {
         let mut readers = TopicReaders::default();
         for n in 0..10_000 {
-            readers.note(n, by(1), Nanos(1), false);
-            readers.note(0, by(n), Nanos(n), false);
+            readers.note(n, by(1), Nanos(1), None);
+            readers.note(0, by(n), Nanos(n), None);
         }
         assert_eq!((readers.0.len(), readers.0[&0].readers.len()), (TOPICS, WAYS));
         assert_eq!(readers.0[&0].readers.iter().map(|reader| reader.last.0).max(), Some(9_999));

@@ -1,5 +1,6 @@
 //! Scenarios: events as the kernel would send them, and exactly what must come out.
 
+mod asked;
 mod audience;
 mod backlog;
 mod began;

@@ -2,7 +2,9 @@
 
 use crate::brokered::house;
 use crate::words::{clauses, words};
-use wirelap_correlate::{Config, Correlator, Group, Severity, Verdict, VerdictKind, Whereabouts};
+use wirelap_correlate::{
+    Config, Correlator, Group, Overdue, Severity, Verdict, VerdictKind, Whereabouts,
+};
 use wirelap_events::{Body, Delivery, Nanos, Pid, ThreadActivity, ThreadState};
 use wirelap_test_support::compose::mqtt::publish;
 use wirelap_test_support::compose::{payload, stamp};
@@ -191,6 +193,38 @@ fn a_reader_that_hangs_is_named_and_the_broker_is_not() {
     let named: Vec<_> =
         problems.iter().map(|v| (v.kind, v.process.map(|(task, _)| task.pid.0))).collect();
     assert_eq!(named, [(VerdictKind::ClientStalled, Some(31))]);
+}
+
+/// A reader hangs, and the broker, which also has messages for another one, does not get a CPU.
+#[test]
+fn what_a_broker_has_for_others_than_a_reader_that_hangs_is_its_own() {
+    let named = |topic: &str, reader: usize| {
+        let mut world = World::new();
+        let (mut publisher, mut subscribers) = house(&mut world, 2);
+        let mut watch = Watch::new();
+        for n in 0..44 {
+            let bytes = publish("t", &payload(stamp(n), 64));
+            world.message(&mut publisher.up, &bytes);
+            if n < 40 {
+                world.message(&mut subscribers[0].down, &bytes);
+            } else {
+                unread(&mut world, &mut subscribers[0].down, &bytes);
+            }
+            let bytes = publish(topic, &payload(stamp(1_000 + n), 64));
+            world.message(&mut publisher.up, &bytes);
+            if n < 40 {
+                world.message(&mut subscribers[reader].down, &bytes);
+            }
+            watch.take(&mut world, 10);
+        }
+        watch.take(&mut world, 1_500);
+        let open = watch.group(&world).why.open;
+        let of = |one: &Overdue| (one.place, one.messages, one.is_for_busy_readers);
+        open.iter().map(of).collect::<Vec<_>>()
+    };
+    let unread = (Whereabouts::ReaderQueue, 4, false);
+    assert_eq!(named("u", 1), [(Whereabouts::Broker, 1, false), unread]);
+    assert_eq!(named("u", 0), [(Whereabouts::Broker, 1, true), unread], "all are for one reader");
 }
 
 /// Messages that a broker has and nobody subscribes to are not open business, and neither are those that a socket

@@ -33,8 +33,8 @@ pub struct ControlFrames {
     pub asked_line: u64,
     /// Limits that the request sets for how long it may be kept waiting.
     pub ask: Option<RequestLimits>,
-    /// An answer to the last request for messages of its receiver.
-    pub answers: bool,
+    /// The consumers or channels of its receiver whose last requests for messages are answered.
+    pub answers: [Option<u64>; ANSWERS],
     /// Messages that their receiver is given once their transaction is committed.
     pub committed: bool,
     /// Acknowledgements before which their receiver may not have been allowed to send more, one of each consumer or channel.
@@ -44,6 +44,9 @@ pub struct ControlFrames {
     /// The ends whose clients get no more of something.
     pub unsubscribes: [bool; 2],
 }
+
+/// So many consumers of a connection may be answered in one packet, of which all are told.
+const ANSWERS: usize = 4;
 
 /// So many consumers of a connection may acknowledge in one packet, of which all are told.
 const ACKNOWLEDGEMENTS: usize = 4;
@@ -64,6 +67,14 @@ pub struct FoundAcknowledgement {
 }
 
 impl ControlFrames {
+    /// The last request of a consumer or channel is answered.
+    fn add_answer(&mut self, line: u64) {
+        let mut places = self.answers.iter_mut();
+        if let Some(place) = places.find(|known| known.is_none_or(|known| known == line)) {
+            *place = Some(line);
+        }
+    }
+
     fn add_acknowledgement(&mut self, found: FoundAcknowledgement) {
         let mut places = self.acknowledgements.iter_mut();
         let place = places.find(|known| known.is_none_or(|known| known.line == found.line));
@@ -302,7 +313,7 @@ impl FrameSink for Collector<'_> {
             FrameNote::AsksForTopic { topic, asks } => {
                 found.asked_topics.push((self.side, topic, asks));
             }
-            FrameNote::Answers => self.control.answers = true,
+            FrameNote::Answers => self.control.add_answer(self.reader.line),
             FrameNote::Line(line) => self.reader.line = line,
             FrameNote::Subscription(number) => self.reader.subscription = number,
             FrameNote::Subscribes { number, queue } => {

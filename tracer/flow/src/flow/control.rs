@@ -95,6 +95,20 @@ impl FlowControl {
         self.requests().find(|request| request.line == line)
     }
 
+    /// The last request for messages of each consumer whose requests are remembered.
+    fn last_requests(&self) -> impl Iterator<Item = &Request> {
+        let all = self.requests().enumerate();
+        all.filter_map(|(index, request)| {
+            let is_last = self.requests().take(index).all(|later| later.line != request.line);
+            is_last.then_some(request)
+        })
+    }
+
+    /// True if a request for messages of some consumer was not seen to be answered.
+    pub fn has_open_request(&self) -> bool {
+        self.last_requests().any(|request| !request.is_answered)
+    }
+
     /// The request that was made at that time, if it is remembered.
     pub fn request_at(&self, at: Nanos) -> Option<&Request> {
         self.requests().find(|request| request.at == at)
@@ -116,9 +130,9 @@ impl FlowControl {
         }
     }
 
-    /// Notes that the last request for messages is answered.
-    pub fn note_answered(&mut self) {
-        if let Some(request) = self.requests_mut().next() {
+    /// Notes that the last request for messages of a consumer is answered.
+    pub fn note_answered(&mut self, line: u64) {
+        if let Some(request) = self.requests_mut().find(|request| request.line == line) {
             request.is_answered = true;
         }
     }
@@ -202,6 +216,23 @@ impl FlowControl {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_is_one_to_its_consumer() {
+        let mut control = FlowControl::default();
+        assert!(!control.has_open_request());
+        for (line, at) in [(1, 10), (2, 20), (1, 30), (3, 40)] {
+            control.add_request(Request { at: Nanos(at), line, ..Request::default() });
+        }
+        for line in [1, 3] {
+            control.note_answered(line);
+        }
+        let is_answered = |line| control.request_on(line).map(|request| request.is_answered);
+        assert_eq!([1, 2, 3, 4].map(is_answered), [Some(true), Some(false), Some(true), None]);
+        assert!(control.has_open_request());
+        control.note_answered(2);
+        assert!(!control.has_open_request(), "a later one of the first consumer was answered");
+    }
 
     #[test]
     fn who_has_its_answer_and_does_not_ask_is_late() {

@@ -211,10 +211,13 @@ impl Schedules<'_> {
         rested.add_holder(&Holder { held: holder.held.min(more), ..holder });
     }
 
-    /// `None` where the thread was first followed after `from`. One that was never seen to leave its CPU did not rest.
+    /// `None` where the thread was first followed after `from`, or the scheduler is not observed. One that was never seen to leave its
+    /// CPU while others were did not rest.
     fn rested(self, task: TaskId, from: Nanos, to: Nanos) -> Option<OffCpu> {
         match self.followed(task, from, to) {
-            None if !self.threads.is_followed(task.tid) => Some(OffCpu::NONE),
+            None if self.threads.are_followed() && !self.threads.is_followed(task.tid) => {
+                Some(OffCpu::NONE)
+            }
             rested => rested,
         }
     }
@@ -351,5 +354,36 @@ mod tests {
         ];
         let rested = before_wakeup(&wakes, &[NETWORK]);
         assert_eq!((rested.blocked, rested.polled), (Nanos(0), Nanos::from_millis(800)));
+    }
+
+    /// Times off the CPU of a consumer that took 800 ms to ask, after these wakeups.
+    fn late_request(wakes: &[Wake]) -> Option<OffCpu> {
+        let (mut threads, mut processes) = (Threads::new(16), Processes::default());
+        for wake in wakes {
+            threads.wake(wake.woken, Cpu(0), wake);
+            processes.wake(wake.woken, wake);
+        }
+        let ms = |at: u64| at * 1_000_000;
+        let to_broker = delivered::leg(&[(Stage::Send, ms(99)), (Stage::Read, ms(100))]);
+        let mut leg = delivered::leg(&[(Stage::Send, ms(901)), (Stage::Read, ms(902))]);
+        leg.reader = Some(task(NETWORK));
+        leg.circumstances.request.free_since = Some(Nanos::from_millis(50));
+        leg.circumstances.request.made = Some(Nanos::from_millis(900));
+        let mut delivery = delivered::delivery(vec![to_broker, leg]);
+        Schedules { threads: &threads, processes: &processes }.fill(&mut delivery);
+        delivery.off_cpu_of(1).requester
+    }
+
+    #[test]
+    fn who_was_not_seen_to_rest_worked_only_if_the_scheduler_is_observed() {
+        assert_eq!(late_request(&[]), None);
+        let other = rest(HANDLER, 310, 890, SleepCall::Timer, None);
+        assert_eq!(late_request(&[other]), Some(OffCpu::NONE));
+        let own = [
+            rest(NETWORK, 10, 20, SleepCall::Timer, None),
+            rest(NETWORK, 200, 800, SleepCall::Timer, None),
+        ];
+        let asleep = late_request(&own).map(|rested| rested.asleep);
+        assert_eq!(asleep, Some(Nanos::from_millis(600)));
     }
 }

@@ -76,16 +76,19 @@ impl Thread {
 pub struct Threads {
     all: FxHashMap<Tid, Thread>,
     limit: usize,
+    /// True once some thread was seen to be switched to.
+    are_followed: bool,
 }
 
 impl Threads {
     /// No threads yet; so many are remembered at most.
     pub fn new(limit: usize) -> Threads {
-        Threads { all: FxHashMap::default(), limit }
+        Threads { all: FxHashMap::default(), limit, are_followed: false }
     }
 
     /// `wake.task` was switched to at `at`, on `cpu`.
     pub fn wake(&mut self, at: Nanos, cpu: Cpu, wake: &Wake) {
+        self.are_followed = true;
         if self.all.len() >= self.limit && !self.all.contains_key(&wake.task.tid) {
             self.forget_older_half();
         }
@@ -168,6 +171,11 @@ impl Threads {
     /// True if the thread was ever seen to be switched to.
     pub fn is_followed(&self, tid: Tid) -> bool {
         self.all.contains_key(&tid)
+    }
+
+    /// True if the scheduler is observed: some thread was seen to be switched to.
+    pub fn are_followed(&self) -> bool {
+        self.are_followed
     }
 
     /// The wakeups that led to `task` running at `at`: its own last one, and before it those of the

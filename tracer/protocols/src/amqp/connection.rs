@@ -83,6 +83,9 @@ impl AmqpConnection {
         if let Some(server) = self.server {
             self.unacknowledged.take(method, header.channel, arguments, server == side, out);
         }
+        if method.answers_get() {
+            Permits::answers(header.channel, out);
+        }
         if let Some(acknowledgement) = AmqpAcknowledgement::read(method, arguments)
             .filter(|_| self.server == Some(side.other()))
         {

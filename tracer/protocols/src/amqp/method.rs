@@ -104,6 +104,11 @@ impl Method {
         self.class_id == BASIC && self.id == 70
     }
 
+    /// True for `basic.get-ok` and `basic.get-empty`, with which the server answers a `basic.get`.
+    pub fn answers_get(&self) -> bool {
+        self.class_id == BASIC && matches!(self.id, 71 | 72)
+    }
+
     /// True for `basic.consume`, with which the client asks for a consumer.
     pub fn is_consume(&self) -> bool {
         self.class_id == BASIC && self.id == 20

@@ -69,6 +69,12 @@ impl Permits {
         out.note(FrameNote::Asks(RequestLimits { longest: Nanos(u64::MAX), least_bytes: 1 }));
     }
 
+    /// The server answers a request for a message on a channel.
+    pub fn answers(channel: u16, out: &mut dyn FrameSink) {
+        out.note(FrameNote::Line(line(channel, true)));
+        out.note(FrameNote::Answers);
+    }
+
     /// Tells what the next message on a channel may have waited for; `was_asked` if it is the answer to a request.
     pub fn tell(channel: u16, was_asked: bool, out: &mut dyn FrameSink) {
         out.note(FrameNote::Line(line(channel, was_asked)));

@@ -128,14 +128,22 @@ impl NatsConnection {
                     out.note(FrameNote::Asks(ask));
                 }
             }
-            (true, Some(FrameClass::Other)) => self.pulls.ended(message.subject),
+            (true, Some(FrameClass::Other)) => {
+                if let Some(consumer) = self.pulls.ended(message.subject) {
+                    out.note(FrameNote::Line(consumer));
+                    out.note(FrameNote::Answers);
+                }
+            }
             (true, None) => {
                 if let Some(reply) = message.reply
                     && let Some(consumer) = consumer_of_ack(reply)
                 {
-                    self.pulls.delivered(consumer);
+                    let is_answered = self.pulls.delivered(consumer);
                     let between = self.acks.delivered(consumer, reply, end);
                     out.note(FrameNote::Line(consumer));
+                    if is_answered {
+                        out.note(FrameNote::Answers);
+                    }
                     // The older values of a key are removed for newer ones.
                     if between > 0 && !message.subject.starts_with(b"$KV.") {
                         out.note(FrameNote::FollowsAfter(between));

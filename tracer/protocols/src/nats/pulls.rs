@@ -63,23 +63,30 @@ impl Pulls {
         (!expected).then_some((consumer, ask))
     }
 
-    /// A client gets a message of a consumer.
-    pub fn delivered(&mut self, consumer: u64) {
-        if let Some(place) = self.open.iter().position(|pull| pull.consumer == consumer) {
-            let left = self.open[place].left.saturating_sub(1);
-            self.open[place].left = left;
-            if left == 0 {
-                self.open.remove(place);
-            }
-        }
+    /// A client gets a message of a consumer. Returns true if that was the last one that it had asked the consumer for.
+    pub fn delivered(&mut self, consumer: u64) -> bool {
+        let Some(place) = self.open.iter().position(|pull| pull.consumer == consumer) else {
+            return false;
+        };
+        let left = self.open[place].left.saturating_sub(1);
+        self.open[place].left = left;
+        left == 0 && self.end(place).is_some()
     }
 
-    /// A status was sent to this subject: the request that names it gets no more messages.
-    pub fn ended(&mut self, subject: &[u8]) {
-        if !self.open.is_empty() {
-            let number = subject_number(subject);
-            self.open.retain(|pull| pull.reply != Some(number));
+    /// A status was sent to this subject: the oldest request that names it gets no more messages, as each is sent a status of
+    /// its own. Returns the consumer if nothing else was asked of it.
+    pub fn ended(&mut self, subject: &[u8]) -> Option<u64> {
+        if self.open.is_empty() {
+            return None;
         }
+        let number = subject_number(subject);
+        self.end(self.open.iter().position(|pull| pull.reply == Some(number))?)
+    }
+
+    /// Removes a request. Returns its consumer if nothing else was asked of that.
+    fn end(&mut self, place: usize) -> Option<u64> {
+        let Pull { consumer, .. } = self.open.remove(place);
+        self.open.iter().all(|pull| pull.consumer != consumer).then_some(consumer)
     }
 
     /// Something was missed: what is still wanted is not known.
@@ -162,9 +169,8 @@ mod tests {
         let wish = r#"{"expires":500, "batch": 2}"#;
         assert_eq!(asks(&mut pulls, NEXT, "_INBOX.a", wish), Some(Nanos(500)));
         assert_eq!(asks(&mut pulls, NEXT, "_INBOX.b", "1"), None, "two are still to come");
-        for _ in 0..3 {
-            pulls.delivered(consumer_of_ack(ACK).unwrap());
-        }
+        let last = [(); 3].map(|()| pulls.delivered(consumer_of_ack(ACK).unwrap()));
+        assert_eq!(last, [false, false, true]);
         let with_domain = "$JS.hub.API.CONSUMER.MSG.NEXT.ST.puller";
         assert_eq!(asks(&mut pulls, with_domain, "_INBOX.c", ""), Some(Nanos(u64::MAX)));
         let other = b"$JS.ACK.hub.x.ST.puller.1.7.7.1700000000.0.z";
@@ -178,13 +184,25 @@ mod tests {
     fn a_status_ends_its_request() {
         let mut pulls = Pulls::default();
         asks(&mut pulls, NEXT, "_INBOX.a", "10");
-        pulls.ended(b"_INBOX.other");
+        assert_eq!(pulls.ended(b"_INBOX.other"), None);
         assert_eq!(asks(&mut pulls, NEXT, "_INBOX.b", "10"), None);
-        pulls.ended(b"_INBOX.a");
-        pulls.ended(b"_INBOX.b");
+        assert_eq!(pulls.ended(b"_INBOX.a"), None, "another one is open");
+        assert_eq!(pulls.ended(b"_INBOX.b"), consumer_of_ack(ACK));
         assert!(asks(&mut pulls, NEXT, "_INBOX.c", "10").is_some());
         pulls.forget();
         assert!(asks(&mut pulls, NEXT, "_INBOX.d", "10").is_some());
+    }
+
+    /// Libraries name one inbox in all requests of a consumer, and ask again before the first of them is over.
+    #[test]
+    fn a_status_ends_one_of_several_requests_that_name_one_inbox() {
+        let mut pulls = Pulls::default();
+        asks(&mut pulls, NEXT, "_INBOX.a", "10");
+        asks(&mut pulls, NEXT, "_INBOX.a", "10");
+        assert_eq!(pulls.ended(b"_INBOX.a"), None);
+        assert_eq!(asks(&mut pulls, NEXT, "_INBOX.a", "10"), None, "one is still open");
+        assert_eq!(pulls.ended(b"_INBOX.a"), None);
+        assert_eq!(pulls.ended(b"_INBOX.a"), consumer_of_ack(ACK));
     }
 
     #[test]

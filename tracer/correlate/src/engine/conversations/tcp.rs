@@ -215,8 +215,8 @@ impl Conversations {
         if control.resumes {
             conversation.flow_mut(direction.back().side).control_mut().resumes = true;
         }
-        if control.answers {
-            conversation.flow_mut(direction.back().side).control_mut().note_answered();
+        for line in control.answers.into_iter().flatten() {
+            conversation.flow_mut(direction.back().side).control_mut().note_answered(line);
         }
         if control.committed {
             conversation.flow_mut(direction.back().side).control_mut().note_awaited_commit();

@@ -94,14 +94,15 @@ impl Deliveries {
             row.uncertain.guessed.grow(1);
         }
         let Some(last) = path.next().filter(|leg| leg.parent().is_some()) else { return };
-        let asks = last.permissions().asked.is_some();
+        let permissions = last.permissions();
+        let asks_on = permissions.asked.map(|_| permissions.asked_on);
         let (reader, message) = ((last.direction, last.receiver().pid), last.message);
         let Some(message) = self.messages.message(message) else {
             return;
         };
         let (subject, at) = (message.facts.subject, message.at);
         if let Some(row) = rows.get_mut(message.facts.row) {
-            row.readers.note(subject, reader, at, asks);
+            row.readers.note(subject, reader, at, asks_on);
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod assemble;
 mod breakdown;
+mod busy_readers;
 mod circumstances;
 mod datagrams;
 mod expire;
@@ -19,6 +20,7 @@ mod partial;
 mod passed_on;
 mod places;
 mod prune;
+mod requests;
 mod round_trips;
 mod settle;
 mod turn;

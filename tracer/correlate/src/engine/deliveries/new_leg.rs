@@ -52,6 +52,7 @@ pub fn new_leg(
         transport: flow.key.transport,
         permissions: Permissions {
             asked,
+            asked_on: line,
             permit,
             shut: flow.reader_pauses.shut_before(written.map_or(at, |written| written.min(at))),
             has_expired: found.has_expired,

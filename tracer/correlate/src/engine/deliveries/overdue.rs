@@ -1,7 +1,9 @@
 //! Messages that ought to have arrived by now: how many, where they are, and what those do that have them.
 
 use super::super::conversations::Conversations;
+use super::busy_readers::{BusyReaders, RowTopic};
 use super::outstanding::{LiesUnread, Outstanding};
+use super::requests::TopicRequests;
 use super::{Deliveries, Observed};
 use crate::join::LegState;
 use crate::rows::{Row, Rows};
@@ -9,14 +11,27 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use wirelap_events::{GroupId, Nanos, Pid, Saturate, TaskId, Tid};
 use wirelap_flow::{Flow, FlowTable};
-use wirelap_limits::deliveries::{
-    GOES_ON, LONGEST_REBALANCE, LONGEST_USUAL_WAY, OVERDUE_FACTOR, READER_MEMORY,
-};
+use wirelap_limits::deliveries::{GOES_ON, LONGEST_USUAL_WAY, OVERDUE_FACTOR, READER_MEMORY};
 use wirelap_limits::rules::MIN_MESSAGES_FOR_VERDICT;
 use wirelap_why::{Losses, Overdue, Whereabouts};
 
 /// A row's overdue messages at one process, in one place on one leg.
 type PlaceKey = (GroupId, Whereabouts, usize, Pid);
+
+/// Overdue messages at one process, in one place on one leg.
+struct LateMessages {
+    count: u64,
+    /// Time since which the first of them was under way.
+    since: Nanos,
+    topics: FxHashSet<RowTopic>,
+}
+
+/// Overdue messages by place, and the readers that leave some of them unread.
+#[derive(Default)]
+struct AllLate {
+    by_place: BTreeMap<PlaceKey, LateMessages>,
+    busy_readers: BusyReaders,
+}
 
 impl Deliveries {
     /// The processes that have messages which ought to have arrived by `now`: what they do is worth a look
@@ -36,16 +51,12 @@ impl Deliveries {
         named_places(self.late_by_place(now, Self::lies_unread, seen), now, seen)
     }
 
-    /// The number of messages that ought to have arrived by `now`, and since when the first of them was under way.
-    fn late_by_place(
-        &self,
-        now: Nanos,
-        lies_unread: LiesUnread,
-        seen: Observed<'_>,
-    ) -> BTreeMap<PlaceKey, (u64, Nanos)> {
-        let mut found = BTreeMap::new();
+    /// The messages that ought to have arrived by `now`.
+    fn late_by_place(&self, now: Nanos, lies_unread: LiesUnread, seen: Observed<'_>) -> AllLate {
+        let mut found = AllLate::default();
         let mut limits: FxHashMap<GroupId, Nanos> = FxHashMap::default();
         let flows = seen.conversations.flows();
+        let mut requests = TopicRequests::new(seen);
         for one in self.outstanding(now - LONGEST_USUAL_WAY, seen) {
             let Outstanding { message, leg, .. } = one;
             let limit = *limits
@@ -59,15 +70,24 @@ impl Deliveries {
                 continue;
             }
             let end = if place == Whereabouts::Network { leg.sender() } else { leg.receiver() };
-            let key = (
-                message.facts.row,
-                place,
-                self.messages.depth_of(leg),
-                end.pid.unwrap_or_default(),
-            );
-            let sum = found.entry(key).or_insert((0_u64, message.at));
-            sum.0.grow(1);
-            sum.1 = sum.1.min(message.at);
+            let topic = (seen.rows.root(message.facts.row), message.facts.subject);
+            let is_there = place == Whereabouts::Broker;
+            let asker = is_there.then(|| requests.awaited_from(topic, message.at)).flatten();
+            let (place, pid) = match asker {
+                Some(pid) => (Whereabouts::Unasked, pid),
+                None => (place, end.pid.unwrap_or_default()),
+            };
+            let key = (message.facts.row, place, self.messages.depth_of(leg), pid);
+            let new = LateMessages { count: 0, since: message.at, topics: FxHashSet::default() };
+            let late = found.by_place.entry(key).or_insert(new);
+            late.count.grow(1);
+            late.since = late.since.min(message.at);
+            if place == Whereabouts::Broker {
+                late.topics.insert(topic);
+            }
+            if place == Whereabouts::ReaderQueue {
+                found.busy_readers.note(topic, leg.direction);
+            }
         }
         found
     }
@@ -100,25 +120,26 @@ impl Deliveries {
 
 /// Overdue messages with the process that has them and what that does, by row.
 fn named_places(
-    found: BTreeMap<PlaceKey, (u64, Nanos)>,
+    AllLate { by_place, busy_readers }: AllLate,
     now: Nanos,
     seen: Observed<'_>,
 ) -> Vec<(GroupId, Overdue)> {
     let conversations = seen.conversations;
-    let unread = found.keys().filter(|(_, place, ..)| *place == Whereabouts::BrokerQueue);
+    let unread = by_place.keys().filter(|(_, place, ..)| *place == Whereabouts::BrokerQueue);
     let readers = reading(unread.map(|&(.., pid)| pid).collect(), now, conversations);
-    let all = found.into_iter().map(|((row, place, leg, pid), (messages, since))| {
-        let (place, pid) = match place {
-            Whereabouts::Broker => unasked(row, since, conversations).unwrap_or((place, pid)),
-            Whereabouts::BrokerQueue if readers.contains(&pid) => (Whereabouts::LeftUnread, pid),
-            _ => (place, pid),
+    let all = by_place.into_iter().map(|((row, place, leg, pid), late)| {
+        let place = match place {
+            Whereabouts::BrokerQueue if readers.contains(&pid) => Whereabouts::LeftUnread,
+            _ => place,
         };
         let task = TaskId { pid, tid: Tid(pid.0) };
         let named = || (task, conversations.sockets().comm(pid).unwrap_or_default());
         let overdue = Overdue {
-            messages,
-            oldest: now - since,
+            messages: late.count,
+            oldest: now - late.since,
             place,
+            is_for_busy_readers: place == Whereabouts::Broker
+                && late.topics.iter().all(|topic| busy_readers.get(*topic, seen.rows)),
             leg: u8::try_from(leg).unwrap_or(u8::MAX),
             process: (pid != Pid(0)).then(named),
             activity: seen.host.states().of(pid, now),
@@ -134,30 +155,6 @@ fn late_after(row: GroupId, rows: &Rows) -> Nanos {
     let known = one_way.filter(|times| times.count() >= MIN_MESSAGES_FOR_VERDICT);
     let typical = known.map_or(0, |times| times.quantile(0.5));
     LONGEST_USUAL_WAY.max(Nanos(typical.saturating_mul(OVERDUE_FACTOR)))
-}
-
-/// The place of messages that a broker has since some moment, if its readers ask for messages and none has since:
-/// with the reader that asked last; with none, if another one that asked is gone, whose messages they may be.
-fn unasked(
-    row: GroupId,
-    since: Nanos,
-    conversations: &Conversations,
-) -> Option<(Whereabouts, Pid)> {
-    let all = conversations.flows().iter().filter(|(_, c)| c.row.is_some_and(|(of, _)| of == row));
-    let asked = |flow: &Flow| Some((flow.control().last_request()?.at, flow.sender));
-    let (mut last, mut gone) = (None, None);
-    for (_, conversation) in all {
-        let asked = conversation.flows.iter().filter_map(asked).max();
-        if conversation.life.is_closed && asked.is_some() {
-            gone = gone.max(Some(conversation.life.seen));
-        }
-        last = last.max(asked);
-    }
-    let (asked, sender) = last.filter(|&(asked, _)| asked < since)?;
-    if gone.is_some_and(|gone| gone + LONGEST_REBALANCE >= asked) {
-        return Some((Whereabouts::Unasked, Pid(0)));
-    }
-    Some((Whereabouts::Unasked, conversations.sockets().pid(sender).unwrap_or_default()))
 }
 
 /// Those of these processes, each of which leaves something unread, that have just read something

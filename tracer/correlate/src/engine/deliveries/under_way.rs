@@ -214,7 +214,8 @@ fn holder_of_unsent(
     // A consumer that was answered, if with nothing, has to ask again, and for this topic.
     let is_left_out =
         || back.control().unasked_topics.as_ref().is_some_and(|all| all.contains(topic));
-    if back.control().last_request().is_some_and(|request| request.is_answered) || is_left_out() {
+    let asks = back.control().last_request().is_some();
+    if asks && !back.control().has_open_request() || is_left_out() {
         return LagHolder::Subscriber;
     }
     let last = pair.map(|pair| pair.at);
