@@ -24,6 +24,10 @@ pub const MIN_RESENDS_OF_STUCK: u32 = 2;
 /// most 500 ms are allowed (RFC 9293 §3.8.6.3).
 pub const DELAYED_ACK: Nanos = ms(30);
 
+/// Time without a send after which a connection has rested, and TCP begins anew with a small window: the shortest retransmission timeout
+/// (`TCP_RTO_MIN`, `tcp_cwnd_restart()` in `net/ipv4/tcp_output.c`), beside the round trip.
+pub const RESTED_CONNECTION: Nanos = ms(200);
+
 /// Gap between two sends that find the window full up to which they are told together: a sender of small messages finds it so many times.
 pub const FULL_WINDOW_GAP: Nanos = ms(1);
 

@@ -29,11 +29,13 @@ pub enum Awaited {
     Expiry,
     /// Another server, which copies its log and had not asked for more.
     Replica,
+    /// Data of another connection: the answer of a backend, or of another server of its cluster.
+    Others,
 }
 
 impl Awaited {
     /// All of them.
-    pub const ALL: [Awaited; 12] = [
+    pub const ALL: [Awaited; 13] = [
         Awaited::Nothing,
         Awaited::Request,
         Awaited::Answer,
@@ -46,5 +48,6 @@ impl Awaited {
         Awaited::UnseenAcknowledgement,
         Awaited::Expiry,
         Awaited::Replica,
+        Awaited::Others,
     ];
 }

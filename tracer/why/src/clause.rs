@@ -104,6 +104,8 @@ pub enum Clause {
     Expired,
     /// The broker tells nobody of a message before another server of its cluster has copied it, and that one had not asked for it.
     ReplicaAwaited,
+    /// A thread of the broker slept until data of another connection came: others had to answer.
+    OthersAwaited,
     /// The acknowledgement that the broker waits for was on its way.
     AcknowledgementUnderWay,
     /// The subscriber had not acknowledged, and how long that took itself is not known.

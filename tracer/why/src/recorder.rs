@@ -43,7 +43,7 @@ impl BlameSink for Recorder<'_> {
         let is_late = segment == Segment::BrokerDwell && was_asked_late(self.delivery, leg);
         let on = &self.delivery.legs[leg];
         // Who asked too late is the reader, whatever it did meanwhile; what passes after that is not its time.
-        let is_its_time = !matches!(awaited, Awaited::Nothing | Awaited::Answer);
+        let is_its_time = !matches!(awaited, Awaited::Nothing | Awaited::Answer | Awaited::Others);
         let is_wait = kind == VerdictKind::FetchWait || definition.nature == Nature::ThreadWait;
         let is_readers_wait = is_wait && is_late && is_its_time;
         let sends = is_senders(definition, segment, &on.circumstances) && !is_readers_wait;
@@ -255,6 +255,7 @@ mod tests {
         };
         let (nobody, broker, reader) = ([800, 0, 0], [0, 800, 0], [0, 0, 800]);
         assert_eq!(named(Awaited::Nothing), broker);
+        assert_eq!(named(Awaited::Others), broker);
         assert_eq!(named(Awaited::Answer), nobody);
         for awaited in [
             Awaited::Request,

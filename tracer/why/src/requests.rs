@@ -76,7 +76,9 @@ fn is_of_round_trip(verdict: &Verdict, weighed: &Gathered) -> bool {
             is_answering_client(verdict) || waited_for_none(verdict, weighed)
         }
         // Of others that it asks, those that copy its log are known.
-        VerdictKind::FetchWait => verdict.evidence.contains(&Clause::ReplicaAwaited),
+        VerdictKind::FetchWait => {
+            is_answering_client(verdict) || verdict.evidence.contains(&Clause::ReplicaAwaited)
+        }
         VerdictKind::LockWait
         | VerdictKind::ReleaseWait
         | VerdictKind::NeverDelivered
@@ -84,7 +86,13 @@ fn is_of_round_trip(verdict: &Verdict, weighed: &Gathered) -> bool {
         | VerdictKind::Unexplained => false,
         _ => true,
     };
-    is_shown && takes_time(verdict) && verdict.severity == Severity::Problem
+    let is_grave = verdict.severity == Severity::Problem || is_awaiting_others(verdict);
+    is_shown && takes_time(verdict) && is_grave
+}
+
+/// True if its thread waited for data of another connection.
+fn is_awaiting_others(verdict: &Verdict) -> bool {
+    verdict.kind == VerdictKind::FetchWait && verdict.evidence.contains(&Clause::OthersAwaited)
 }
 
 /// The leg that leads to a client which answers what a server hands on to it, and the one back.
@@ -93,17 +101,19 @@ const CLIENTS_LEGS: [u8; 2] = [2, 3];
 /// True if it is about a client that answers what a server hands on to it: as it takes the second leg, or before it sends the third.
 fn is_answering_client(verdict: &Verdict) -> bool {
     let is_senders = matches!(verdict.segment, Some(Segment::BrokerDwell | Segment::Write));
+    let is_own = matches!(
+        verdict.kind,
+        VerdictKind::BrokerStalled | VerdictKind::BrokerCpuBound | VerdictKind::Backpressure
+    );
     verdict.leg == Some(CLIENTS_LEGS[usize::from(is_senders)])
-        && matches!(
-            verdict.kind,
-            VerdictKind::BrokerStalled | VerdictKind::BrokerCpuBound | VerdictKind::Backpressure
-        )
+        && (is_own || is_awaiting_others(verdict))
 }
 
 /// Tells of a client what would be told of a broker in its place. One that does not watch its connection sleeps while data is there for it.
 fn tell_of_client(verdict: &mut Verdict, weighed: &Gathered) {
+    let is_awaiting_others = is_awaiting_others(verdict);
     let is_stalled = verdict.kind != VerdictKind::BrokerCpuBound;
-    if is_stalled && !waited_for_none(verdict, weighed) {
+    if is_awaiting_others || is_stalled && !waited_for_none(verdict, weighed) {
         (verdict.severity, verdict.remedy) = (Severity::Note, Remedy::None);
     }
     verdict.kind = if is_stalled { VerdictKind::ClientStalled } else { VerdictKind::ReaderBusy };

@@ -6,6 +6,7 @@ mod kept;
 mod later;
 mod not_kept;
 mod old;
+mod replicas;
 mod share;
 mod slow;
 

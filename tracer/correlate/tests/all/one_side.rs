@@ -18,7 +18,7 @@ fn join(world: &mut World, pid: u32) -> Connection {
 }
 
 /// TCP acknowledges everything that `way` has carried: the packet leaves there, and comes in `after` steps later.
-fn acknowledge(world: &mut World, way: &Way, back: &Way, after: u64) -> Nanos {
+pub fn acknowledge(world: &mut World, way: &Way, back: &Way, after: u64) -> Nanos {
     let mut at = Nanos(0);
     for hook in [PacketHook::Xmit, PacketHook::Rx] {
         let mut packet = world.tcp_packet(back, hook, back.next, 0);

@@ -36,6 +36,11 @@ pub struct Hop {
 }
 
 impl Hop {
+    /// True if data that came in from another process or host ended the thread's sleep.
+    pub fn is_ended_by_data(&self) -> bool {
+        self.reason == OffCpuReason::Asleep && self.sleep.ended_by_data(self.from_irq)
+    }
+
     /// The event that ended the thread's sleep, rather than the one that it slept on: a timer also ends waits for others, as
     /// Java's `Thread.sleep` and waits with a time limit are.
     pub fn sleep_call(&self) -> SleepCall {

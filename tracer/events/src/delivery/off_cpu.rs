@@ -45,6 +45,8 @@ pub struct OffCpu {
     /// The part of `asleep` in which the thread waited in `epoll_wait`, `poll` or `select`: data on any socket that it watched would have
     /// woken it.
     pub polled: Nanos,
+    /// The part of `asleep` that data ended which came in from another process or host; 0 if something else ended its last sleep.
+    pub by_data: Nanos,
     /// The thread that ended the longest of the sleeps in which the thread waited for another. `held` is how long that thread had a CPU meanwhile, 0 if it is not
     /// known.
     pub waker: Holder,
@@ -72,6 +74,7 @@ impl OffCpu {
         stopped: Nanos(0),
         blocker: Holder::NOBODY,
         polled: Nanos(0),
+        by_data: Nanos(0),
         waker: Holder::NOBODY,
         hidden: Nanos(0),
     };
@@ -149,6 +152,7 @@ impl AddAssign<&OffCpu> for OffCpu {
         self.blocked += rhs.blocked;
         self.stopped += rhs.stopped;
         self.polled += rhs.polled;
+        self.by_data += rhs.by_data;
         self.hidden += rhs.hidden;
         rhs.holders().for_each(|holder| self.add_holder(holder));
     }

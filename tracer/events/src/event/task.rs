@@ -122,6 +122,13 @@ pub enum SleepCall {
     TimedPoll,
 }
 
+impl SleepCall {
+    /// True if data that came in from another process or host ended a sleep in this call; `from_irq` is set if no thread woke the sleeper.
+    pub fn ended_by_data(self, from_irq: bool) -> bool {
+        from_irq && matches!(self, SleepCall::Call | SleepCall::Poll)
+    }
+}
+
 /// Why a thread was not running (`task_struct.__state` when it left the CPU).
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,

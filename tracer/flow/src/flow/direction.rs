@@ -146,6 +146,12 @@ impl Flow {
         self.arrived(end).or_else(|| self.marks.passed_at(ByteRange::last_before(end)))
     }
 
+    /// Time at which the last bytes were there for a reader on another host, as far as its acknowledgements tell.
+    pub fn last_reached(&self) -> Option<Nanos> {
+        let Marks::Tcp(marks) = &self.marks else { return None };
+        marks.reached(ByteRange::last_before(self.bytes.next()?))
+    }
+
     /// The first reply in it that is not read yet.
     pub fn first_reply(&self) -> Option<&UnreadReply> {
         self.round_trips.as_ref()?.first_reply()

@@ -7,6 +7,7 @@
 //!                                   or thrown away
 //! ```
 
+use super::shrunk_window::{SendInWindow, ShrunkWindow};
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, DropCause, Nanos, Offset, Recovery};
 
@@ -124,8 +125,8 @@ pub struct Question {
 #[derive(Debug, Default)]
 pub struct DirectionLosses {
     all: VecDeque<Loss>,
-    /// The congestion window before the last of them, in segments, until it is as large again.
-    window: Option<u32>,
+    /// The congestion window that the last of them made smaller, for as long as it is for that.
+    window: Option<ShrunkWindow>,
 }
 
 impl DirectionLosses {
@@ -136,8 +137,10 @@ impl DirectionLosses {
 
     /// Adds one; `window` is the congestion window as it was last seen.
     pub fn add(&mut self, loss: Loss, window: Option<u32>) {
-        if loss.is_of_bytes() || loss.holds_sender() {
-            self.window = self.window.max(window);
+        if (loss.is_of_bytes() || loss.holds_sender())
+            && let Some(before) = self.window.map(|shrunk| shrunk.before).max(window)
+        {
+            self.window = Some(ShrunkWindow { before, least: before, at: loss.at });
         }
         if self.all.len() >= LOSSES {
             self.all.pop_front();
@@ -145,11 +148,13 @@ impl DirectionLosses {
         self.all.push_back(loss);
     }
 
-    /// True if a loss has made the congestion window smaller than it was; `now` is its size at a send.
-    pub fn is_shrunk(&mut self, now: u32) -> bool {
-        let before = self.window.filter(|&before| now < before);
-        self.window = before;
-        before.is_some()
+    /// True if a loss has made the congestion window smaller than it was at a send.
+    pub fn is_shrunk(&mut self, send: &SendInWindow) -> bool {
+        let is_recovered =
+            || self.all.iter().all(|loss| loss.until.is_some() || !loss.holds_sender());
+        let shrunk = self.window.and_then(|shrunk| shrunk.still(send));
+        self.window = shrunk.filter(|_| send.is_full() || !is_recovered());
+        self.window.is_some()
     }
 
     /// True if the copy of a byte that a hook saw at `seen` went no further.

@@ -5,6 +5,7 @@ mod either;
 mod layers;
 mod loss;
 mod path;
+mod shrunk_window;
 mod tcp;
 mod udp;
 

@@ -11,6 +11,7 @@ mod way;
 
 use super::layers::Layers;
 use super::loss::{DirectionLosses, LossGap};
+use super::shrunk_window::SendInWindow;
 use crate::threads::Chain;
 pub use kinds::Stuck;
 use kinds::{ChainMark, HeardAcks, Mark, Pass, ReadMark, RxMark, SendMark, StuckMark, XmitMark};
@@ -117,7 +118,12 @@ impl TcpMarks {
         }
         let awaited = self.sends.last().map_or(Nanos(0), |last| last.awaited)
             + refused.map_or(Nanos(0), |refused| self.awaited_room(refused, at));
-        let shrunk = state.is_some_and(|state| self.losses.is_shrunk(state.cwnd));
+        let last = self.sends.last().map(|last| last.at);
+        let round_trip = self.round_trips.last().map(|trip| trip.time);
+        let len = range.len();
+        let shrunk = state.is_some_and(|state| {
+            self.losses.is_shrunk(&SendInWindow { at, last, state, len, round_trip })
+        });
         if let Some(min_rtt) = state.map(|state| state.min_rtt).filter(|&min_rtt| min_rtt > 0) {
             self.round_trips.measured(Nanos::from_micros(u64::from(min_rtt)));
         }

@@ -27,6 +27,7 @@ struct OffCpuSums {
     blocked: Nanos,
     stopped: Nanos,
     polled: Nanos,
+    by_data: Nanos,
     timed: Nanos,
     timed_poll: Nanos,
     hidden: Nanos,
@@ -45,6 +46,7 @@ impl OffCpuSums {
             blocked: one.blocked,
             stopped: one.stopped,
             polled: one.polled,
+            by_data: one.by_data,
             timed: one.timed,
             timed_poll: one.timed_poll,
             hidden: one.hidden,
@@ -62,6 +64,7 @@ impl OffCpuSums {
             blocked: self.blocked + more.blocked,
             stopped: self.stopped + more.stopped,
             polled: self.polled + more.polled,
+            by_data: self.by_data + more.by_data,
             timed: self.timed + more.timed,
             timed_poll: self.timed_poll + more.timed_poll,
             hidden: self.hidden + more.hidden,
@@ -133,6 +136,7 @@ impl ThreadHistory {
             blocked: if is_blocked(wake) { asleep } else { Nanos(0) },
             stopped: if wake.reason == OffCpuReason::Stopped { asleep } else { Nanos(0) },
             polled: if waker.is_none() && is_polling(wake) { asleep } else { Nanos(0) },
+            by_data: if is_ended_by_data(wake) { asleep } else { Nanos(0) },
             timed: if waker.is_none() && is_timed(wake) { asleep } else { Nanos(0) },
             timed_poll: if is_timed_poll(wake) { asleep } else { Nanos(0) },
             waker: waker.unwrap_or(Holder::NOBODY),
@@ -223,6 +227,7 @@ impl ThreadHistory {
             blocked: end.blocked - start.blocked,
             stopped: end.stopped - start.stopped,
             polled: end.polled - start.polled,
+            by_data: end.by_data - start.by_data,
             timed: end.timed - start.timed,
             timed_poll: end.timed_poll - start.timed_poll,
             hidden: end.hidden - start.hidden,
@@ -258,7 +263,8 @@ impl ThreadHistory {
     /// Fills in who had the CPU between two moments, whose quota was used up and who let go. `begin` is the first stretch
     /// that ends after the first of them.
     fn name(&self, begin: usize, (from, to): (Nanos, Nanos), rested: &mut OffCpu) {
-        let (mut throttled, mut locked, mut was_timed) = (Nanos(0), Nanos(0), false);
+        let (mut throttled, mut locked) = (Nanos(0), Nanos(0));
+        let (mut was_timed, mut was_by_data) = (false, false);
         for (begins, stretch) in self.within(begin, to) {
             let (part, whole) = stretch.held_within(begins, from, to);
             for holder in stretch.own.holders() {
@@ -267,6 +273,7 @@ impl ThreadHistory {
             rested.rest += stretch.own.rest.share(part, whole);
             if stretch.slept_until(to) {
                 was_timed = stretch.own.timed_poll > Nanos(0);
+                was_by_data = stretch.own.by_data > Nanos(0);
             }
             if stretch.own.throttled > throttled {
                 (throttled, rested.cgroup) = (stretch.own.throttled, stretch.own.cgroup);
@@ -283,6 +290,9 @@ impl ThreadHistory {
         }
         if !was_timed {
             rested.timed_poll = Nanos(0);
+        }
+        if !was_by_data {
+            rested.by_data = Nanos(0);
         }
     }
 
@@ -303,6 +313,7 @@ impl ThreadHistory {
                 blocked: asleep.min(own.blocked),
                 stopped: asleep.min(own.stopped),
                 polled: asleep.min(own.polled),
+                by_data: asleep.min(own.by_data),
                 timed: asleep.min(own.timed),
                 timed_poll: asleep.min(own.timed_poll),
                 ..OffCpuSums::default()
@@ -319,6 +330,7 @@ impl ThreadHistory {
                 blocked: share(own.blocked),
                 stopped: share(own.stopped),
                 polled: share(own.polled),
+                by_data: share(own.by_data),
                 timed: share(own.timed),
                 timed_poll: share(own.timed_poll),
                 hidden: share(own.hidden),
@@ -350,6 +362,11 @@ fn is_blocked(wake: &Wake) -> bool {
 fn is_polling(wake: &Wake) -> bool {
     let polls = matches!(wake.sleep, SleepCall::Poll | SleepCall::TimedPoll);
     wake.reason == OffCpuReason::Asleep && polls
+}
+
+/// True if the thread waited for something outside of its process: data that came in ended its rest.
+fn is_ended_by_data(wake: &Wake) -> bool {
+    wake.reason == OffCpuReason::Asleep && wake.sleep.ended_by_data(wake.from_irq)
 }
 
 /// True if it was a timer of the thread's own that ended such a rest.

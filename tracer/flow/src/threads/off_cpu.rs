@@ -76,7 +76,7 @@ impl Schedules<'_> {
         let did = |task: Option<TaskId>, from: Nanos, to: Nanos| {
             let task = task.filter(|_| to >= from + NOTICEABLE_TIME)?;
             let mut rested = self.rested(task, from, to)?;
-            let asleep = rested.asleep;
+            let asleep = rested.asleep - rested.by_data;
             self.count_quota_waits(task, (from, to), &mut rested, asleep);
             Some(rested)
         };
@@ -167,8 +167,9 @@ impl Schedules<'_> {
         // Large, and so changed where it is.
         let mut found = self.threads.rested(task.tid, from, to);
         if let Some(rested) = &mut found {
-            // While none of its process's threads may run, nobody brings what it sleeps for, unless that is a time or a disk.
-            let asleep = rested.asleep - rested.deaf;
+            // While none of its process's threads may run, nobody brings what it sleeps for, unless that is a time, a disk or comes from
+            // outside.
+            let asleep = rested.asleep - rested.deaf - rested.by_data;
             self.count_quota_waits(task, (from, to), rested, asleep);
             self.count_disk_waits(task, (from, to), rested);
             self.count_cpu_waits(task, (from, to), rested);
@@ -177,7 +178,7 @@ impl Schedules<'_> {
     }
 
     /// Counts sleep as blocked where threads of the process that hand their work to others were blocked in the kernel, unless it was for
-    /// a time, a disk or a lock: it waited for them.
+    /// a time, a disk, a lock or data from outside: it waited for them.
     fn count_disk_waits(self, task: TaskId, (from, to): (Nanos, Nanos), rested: &mut OffCpu) {
         let idle = idle(rested);
         if idle < NOTICEABLE_TIME {
@@ -193,8 +194,8 @@ impl Schedules<'_> {
         rested.polled -= more;
     }
 
-    /// Counts sleep as a wait for a CPU where other threads of the process waited for one, unless it was for a time, a disk or a lock: they
-    /// have what the thread sleeps for.
+    /// Counts sleep as a wait for a CPU where other threads of the process waited for one, unless it was for a time, a disk, a lock or data
+    /// from outside: they have what the thread sleeps for.
     fn count_cpu_waits(self, task: TaskId, (from, to): (Nanos, Nanos), rested: &mut OffCpu) {
         let idle = idle(rested);
         if idle < NOTICEABLE_TIME {
@@ -249,9 +250,9 @@ impl Schedules<'_> {
     }
 }
 
-/// Time that a thread slept for something that others may bring.
+/// Time that a thread slept for something that others of its process may bring.
 fn idle(rested: &OffCpu) -> Nanos {
-    rested.asleep - rested.locked - rested.deaf - rested.blocked
+    rested.asleep - rested.locked - rested.deaf - rested.blocked - rested.by_data
 }
 
 /// The forwarder's read of the message: when, and by which of its threads.
@@ -343,6 +344,54 @@ mod tests {
         let rested = pool(blocked(rest(HANDLER, 310, 890, SleepCall::Unknown, None)));
         assert_eq!((rested.locked, rested.blocked), (Nanos(0), Nanos::from_millis(580)));
         assert_eq!((rested.blocker.task, rested.polled), (task(HANDLER), Nanos::from_millis(19)));
+    }
+
+    /// A reader sleeps for most of the time, which this ends, while another thread of its process waits for a CPU: its sleep, and the wait.
+    fn beside_a_queue(last: Wake) -> (Nanos, Nanos) {
+        let first = rest(NETWORK, 11, 20, SleepCall::Poll, None);
+        let queued = rest(HANDLER, 310, 400, SleepCall::Lock, Some(NETWORK));
+        let (mut threads, mut processes) = (Threads::new(16), Processes::default());
+        for (wake, ran) in [(first, 20), (queued, 800), (last, 900)] {
+            threads.wake(Nanos::from_millis(ran), Cpu(0), &wake);
+            processes.wake(Nanos::from_millis(ran), &wake);
+        }
+        let schedules = Schedules { threads: &threads, processes: &processes };
+        let (from, to) = (Nanos::from_millis(100), Nanos::from_millis(900));
+        let rested = schedules.followed(task(NETWORK), from, to).unwrap();
+        (rested.asleep, rested.waited)
+    }
+
+    #[test]
+    fn who_waits_for_others_elsewhere_waits_for_no_cpu_of_its_process() {
+        let ms = Nanos::from_millis;
+        let by_own = rest(NETWORK, 100, 900, SleepCall::Poll, Some(HANDLER));
+        assert_eq!(beside_a_queue(by_own), (ms(400), ms(400)));
+        for call in [SleepCall::Call, SleepCall::Poll] {
+            let by_data = rest(NETWORK, 100, 900, call, None);
+            assert_eq!(beside_a_queue(by_data), (ms(800), Nanos(0)));
+        }
+    }
+
+    #[test]
+    fn who_waits_for_others_elsewhere_waits_for_no_quota() {
+        let asleep = |by: Option<u32>| {
+            let first = rest(NETWORK, 11, 20, SleepCall::Poll, None);
+            let throttled = Wake {
+                throttled: Nanos::from_millis(400),
+                ..rest(HANDLER, 310, 400, SleepCall::Lock, Some(NETWORK))
+            };
+            let last = rest(NETWORK, 100, 900, SleepCall::Poll, by);
+            let (mut threads, mut processes) = (Threads::new(16), Processes::default());
+            for (wake, ran) in [(first, 20), (throttled, 800), (last, 900)] {
+                threads.wake(Nanos::from_millis(ran), Cpu(0), &wake);
+                processes.wake(Nanos::from_millis(ran), &wake);
+            }
+            let schedules = Schedules { threads: &threads, processes: &processes };
+            let (from, to) = (Nanos::from_millis(100), Nanos::from_millis(900));
+            schedules.followed(task(NETWORK), from, to).unwrap().throttled
+        };
+        assert_eq!(asleep(Some(HANDLER)), Nanos::from_millis(400));
+        assert_eq!(asleep(None), Nanos(0));
     }
 
     #[test]

@@ -136,6 +136,7 @@ impl LegParts<'_> {
         let asleep = rested.asleep.min(time);
         let slept = asleep - self.charge_lock(segment, &rested, asleep);
         let slept = self.charge_unread_end(rested.polled, slept);
+        let slept = slept - self.charge_others(rested.by_data - rested.polled, slept);
         self.charge(segment, self.cause_of_sleep(slept), slept);
         let is_followed = !self.leg.before.is_empty();
         let work = Cause::when(is_followed, VerdictKind::BrokerCpuBound);
@@ -182,6 +183,24 @@ impl LegParts<'_> {
         Cause::when(asleep >= SHORTEST_STALL, VerdictKind::BrokerStalled)
     }
 
+    /// True if data of another connection led to the send: the thread that it woke first after the read was waiting for that.
+    fn awaited_others(&self) -> bool {
+        let read = self.before.and_then(|before| before.times.get(Stage::Read));
+        let first = read.and_then(|read| self.leg.before.iter().find(|hop| hop.running > read));
+        first.is_some_and(Hop::is_ended_by_data)
+    }
+
+    /// Charges what a thread of the forwarder slept until data of others came, `most` at most, where a thread that slept as long would be
+    /// stalled. Returns how much that is.
+    fn charge_others(&mut self, slept: Nanos, most: Nanos) -> Nanos {
+        let slept = slept.min(most);
+        if self.cause_of_sleep(slept) != Cause::Of(VerdictKind::BrokerStalled) {
+            return Nanos(0);
+        }
+        self.charge_awaited(VerdictKind::FetchWait, Awaited::Others, slept);
+        slept
+    }
+
     /// A thread of the forwarder was at work until some moment, and now and then was not. From the first of several sends
     /// of the message on, its work is that of sending it to the others.
     fn charge_broker_work(
@@ -203,6 +222,8 @@ impl LegParts<'_> {
         // A request that does not say how long it may wait leaves that to whoever is asked.
         let seen = &self.leg.circumstances;
         let may_wait = seen.request.made.is_some() && seen.request.limits.is_none();
+        let by_others = if may_wait || !self.awaited_others() { Nanos(0) } else { rested.by_data };
+        let slept = slept - self.charge_others(by_others, slept);
         let stalled = if may_wait { rested.deaf.min(slept) } else { slept };
         self.charge(segment, self.cause_of_sleep(stalled), stalled);
         self.charge_kind(segment, VerdictKind::FetchWait, slept - stalled);
@@ -302,6 +323,8 @@ impl LegParts<'_> {
         match hop.reason {
             OffCpuReason::Asleep => {
                 let own = self.charge_hindrances(from, asleep);
+                let by_others = if !is_awaited && hop.is_ended_by_data() { own } else { Nanos(0) };
+                let own = own - self.charge_others(by_others, own);
                 self.charge(segment, cause, own);
             }
             _ => self.charge(segment, cause, asleep),

@@ -164,7 +164,10 @@ impl Conversations {
         if let Some(end) = control.asked {
             let after_loss = conversation.flow(direction.back().side).was_last_resent();
             let ask = control.ask;
-            let free_since = conversation.flow(direction.back().side).last_arrived();
+            let answers = conversation.flow(direction.back().side);
+            // Of a consumer on another host, it is left open if it or the way took the time.
+            let reached = || answers.last_reached().filter(|_| conversation.copies_log());
+            let free_since = answers.last_arrived().or_else(reached);
             let line = control.asked_line;
             let before = conversation.flow(direction.side).control().request_on(line).copied();
             let came =

@@ -41,6 +41,18 @@ impl TcpMarks {
         Some(Heard { at: mark.at, delayed })
     }
 
+    /// Time at which the last byte of `extent`, and the news of that, had reached both ends: when it was acknowledged, or, where the
+    /// acknowledgement was delayed or waits for an answer, the shortest round trip after it left.
+    pub fn reached(&self, extent: ByteRange) -> Option<Nanos> {
+        let last = extent.last();
+        let left = self.left_last(ByteRange { start: last, end: extent.end }, Nanos(u64::MAX));
+        if let Some(heard) = self.heard_of(last, left).filter(|heard| !heard.delayed) {
+            return Some(heard.at);
+        }
+        let soonest = self.heard.as_ref()?.soonest?;
+        Some(left? + self.round_trips.distance(soonest))
+    }
+
     /// True if the acknowledgement of the byte at `last` has come.
     pub fn was_heard(&self, last: Offset) -> bool {
         self.acked_to > last

@@ -243,6 +243,28 @@ fn what_was_sent_again_in_vain_held_nobody_up() {
     assert!(!marks.path(range(20, 30)).circumstances.loss.resent);
 }
 
+/// Bytes that a receiver on another host acknowledges at once, after 40 ms, or only with its next request.
+#[test]
+fn bytes_have_reached_another_host_a_round_trip_after_they_left() {
+    let mut marks = marks();
+    let ms = Nanos::from_millis;
+    let reached = |marks: &TcpMarks, start| marks.reached(range(start, start + 10));
+    let hear = |marks: &mut TcpMarks, upto, at| {
+        marks.heard(Offset(upto), ms(at), true);
+        marks.acknowledged(Offset(upto), ms(at));
+    };
+    marks.xmit(range(0, 10), None, ms(1));
+    assert_eq!(reached(&marks, 0), None, "how long the way is was not seen");
+    hear(&mut marks, 10, 3);
+    marks.xmit(range(10, 20), None, ms(10));
+    hear(&mut marks, 20, 14);
+    marks.xmit(range(20, 30), None, ms(20));
+    hear(&mut marks, 30, 62);
+    marks.xmit(range(30, 40), None, ms(70));
+    let all = [0, 10, 20, 30].map(|start| reached(&marks, start));
+    assert_eq!(all, [3, 14, 20 + 2, 70 + 2].map(|at| Some(ms(at))));
+}
+
 #[test]
 fn lost_observations_do_not_borrow_their_neighbours() {
     let mut marks = marks();

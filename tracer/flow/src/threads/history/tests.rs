@@ -249,6 +249,26 @@ fn sleeps_by_timers_count_if_the_last_one_was_such_a_sleep() {
     assert_eq!(rested(810, 900).timed_poll, Nanos(0));
 }
 
+/// A loop that gets other data meanwhile waits for what led to its last wakeup.
+#[test]
+fn sleeps_until_data_came_in_count_if_the_last_one_was_such_a_sleep() {
+    let by_data = |last: SleepCall, pid: u32, from_irq: bool| {
+        let slept = |left, woken, sleep, from_irq| {
+            let (at, wake) = locked(left, woken, woken + 10, pid, 8);
+            (at, Wake { sleep, from_irq, ..wake })
+        };
+        let first = slept(100, 3_000, SleepCall::Poll, true);
+        let history = history(&[first, slept(3_100, 5_000, last, from_irq)]);
+        history.between(Nanos(100), Nanos(6_000)).unwrap().by_data.0
+    };
+    assert_eq!(by_data(SleepCall::Poll, 9, true), 2_900 + 1_900);
+    assert_eq!(by_data(SleepCall::Call, 9, true), 2_900 + 1_900);
+    // Another thread of the process, a timer, and a lock that another process lets go.
+    assert_eq!(by_data(SleepCall::Poll, 7, false), 0);
+    assert_eq!(by_data(SleepCall::TimedPoll, 9, true), 0);
+    assert_eq!(by_data(SleepCall::Lock, 9, false), 0);
+}
+
 #[test]
 fn another_process_is_waited_for_and_a_thread_that_hands_on_is_not() {
     let of = |sleep, pid, from_irq| {

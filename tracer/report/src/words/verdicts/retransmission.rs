@@ -70,7 +70,8 @@ const fn awaited_lost(awaited: Awaited) -> &'static str {
         | Awaited::Request
         | Awaited::Answer
         | Awaited::Expiry
-        | Awaited::Replica => {
+        | Awaited::Replica
+        | Awaited::Others => {
             "TCP sent the consumer's request for messages again, or what it had to have before it asked"
         }
     }

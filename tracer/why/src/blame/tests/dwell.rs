@@ -42,7 +42,7 @@ fn a_broker_that_has_the_message_and_sleeps_on_a_lock_does_not_work() {
 }
 
 /// A broker that read at 100 µs and sent at 1100 µs.
-fn dwell(edit: impl FnOnce(&mut Leg)) -> Vec<(Cause, u64)> {
+pub(super) fn dwell(edit: impl FnOnce(&mut Leg)) -> Vec<(Cause, u64)> {
     dwell_of(1, edit)
 }
 

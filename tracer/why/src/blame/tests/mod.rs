@@ -2,6 +2,7 @@
 
 mod clocks;
 mod dwell;
+mod others;
 mod permits;
 mod socket;
 mod threads;

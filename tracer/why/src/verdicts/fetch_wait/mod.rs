@@ -1,8 +1,9 @@
-//! The broker has the message and nobody has asked for it, it waits for more, it keeps the message until that expires, it may send no more before an acknowledgement, or another server of its cluster has not copied the message.
+//! The broker has the message and nobody has asked for it, it waits for more, it keeps the message until that expires, it may send no more before an acknowledgement, another server of its cluster has not copied the message, or its thread slept until data of another connection came.
 //!
 //! The cause is found by the requests of consumers and of servers that copy, what they let the broker wait for, and the subscriber's acknowledgements. What the consumer's
 //! own thread did before it asked is `client_stalled` or `reader_busy`, and for want of a CPU `run_queue_contention`. A wait for an earlier
-//! answer is a note where threads wait for a CPU as long.
+//! answer is a note where threads wait for a CPU as long. A wait for data of others is a note: what they are asked, and what they do until they
+//! answer, is not seen.
 
 mod blame;
 
@@ -17,8 +18,9 @@ use wirelap_limits::kinds::FETCH_WAIT;
 pub const DEFINITION: Definition = Definition {
     limits: Some(FETCH_WAIT),
     is_note: |case| {
-        let is_answer = case.finding.mostly_awaited() == Awaited::Answer;
-        is_answer && run_queue_contention::is_anywhere(case)
+        let awaited = case.finding.mostly_awaited();
+        awaited == Awaited::Others
+            || awaited == Awaited::Answer && run_queue_contention::is_anywhere(case)
     },
     facts: |case| case.often_and([asked(case.finding)]),
     remedy: |case| {
@@ -35,6 +37,7 @@ fn asked(finding: &Finding) -> Clause {
         Awaited::Answer => return Clause::AnswerAwaited,
         Awaited::Expiry => return Clause::Expired,
         Awaited::Replica => return Clause::ReplicaAwaited,
+        Awaited::Others => return Clause::OthersAwaited,
         Awaited::Acknowledgement => return Clause::AcknowledgementUnderWay,
         Awaited::UnseenAcknowledgement => return Clause::AcknowledgementUnseen,
         Awaited::LateAcknowledgement => return Clause::SubscriberAcknowledgedLate,
@@ -66,7 +69,7 @@ mod tests {
     use crate::explanation::Severity;
     use crate::kind::VerdictKind;
     use crate::rules::tests::{MS, task};
-    use wirelap_events::{Holder, Leg, LegOffCpu, OffCpu, Stage};
+    use wirelap_events::{Holder, Hop, Leg, LegOffCpu, OffCpu, SleepCall, Stage};
     use wirelap_test_support::delivered;
 
     /// Returns how grave it is that 100 of 1,000 messages wait 20 ms for an earlier answer, if so many wait as long for a CPU at the broker.
@@ -108,5 +111,40 @@ mod tests {
         assert_eq!(awaiting_answers(0), Some(Severity::Problem));
         assert_eq!(awaiting_answers(50), Some(Severity::Problem));
         assert_eq!(awaiting_answers(100), Some(Severity::Note));
+    }
+
+    /// Verdicts of messages that a broker keeps for so long, asleep in this call until an interrupt ends that.
+    fn kept(ms: f64, sleep: SleepCall) -> Vec<(VerdictKind, Severity)> {
+        let mut evidence = Evidence::default();
+        for n in 0..1_000 {
+            let (sent, read) = (n * 100 * MS, n * 100 * MS + 100_000);
+            let again = read + Nanos::from_f64(ms * MS as f64).0;
+            let first = delivered::leg(&[
+                (Stage::Send, sent),
+                (Stage::Ready, sent + 50_000),
+                (Stage::Read, read),
+            ]);
+            let mut second = delivered::leg(&[(Stage::Send, again), (Stage::Read, again + 50_000)]);
+            let [left, woken] = [read + 5_000, again - 5_000].map(Nanos);
+            let hop =
+                Hop { task: task(2), woken, running: woken, from_irq: true, ..Hop::default() };
+            second.before.push(Hop { left: Some(left), sleep, ..hop });
+            let (first, second) = (
+                Leg { sender: Some(task(1)), reader: Some(task(2)), ..first },
+                Leg { sender: Some(task(2)), reader: Some(task(3)), ..second },
+            );
+            let delivery = delivered::delivery([first, second]);
+            evidence.delivery(&delivery, delivery.one_way().unwrap());
+        }
+        evidence.explain().verdicts.iter().map(|told| (told.kind, told.severity)).collect()
+    }
+
+    #[test]
+    fn a_quorum_of_brokers_is_no_problem() {
+        assert_eq!(kept(0.5, SleepCall::Poll), []);
+        assert_eq!(kept(5.0, SleepCall::Poll), [(VerdictKind::FetchWait, Severity::Note)]);
+        let stalled = [(VerdictKind::BrokerStalled, Severity::Problem)];
+        assert_eq!(kept(0.5, SleepCall::TimedPoll), stalled);
+        assert_eq!(kept(5.0, SleepCall::TimedPoll), stalled);
     }
 }
