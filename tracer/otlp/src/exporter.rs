@@ -3,7 +3,7 @@
 use crate::backoff::Backoff;
 use crate::counts::SpanCounts;
 use crate::histogram;
-use crate::ids::{IdOrigin, TraceId};
+use crate::ids::{IdOrigin, MessageIds};
 use crate::names::{BatchNames, ROW_ID, ServiceProcess, row_attributes, tell_apart};
 use crate::post::{Answer, Client};
 use crate::proto::{
@@ -242,9 +242,9 @@ impl Sender {
         let names = BatchNames { snapshot: &snapshot, topics: &self.topics, host, wall_offset };
         for message in messages {
             let delivery = &*message.message.delivery;
-            let place = TraceId::of(delivery, IdOrigin { host, wall_offset });
-            let trace = self.queue.trace(place, delivery.message);
-            for span in spans(&message, trace, &names) {
+            let ids = MessageIds::of(delivery, IdOrigin { host, wall_offset });
+            let own = self.queue.own_number(ids.own, delivery.message);
+            for span in spans(&message, MessageIds { own, ..ids }, &names) {
                 self.queue.add(span, &self.counts);
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::choice::{Choice, ChosenMessage, RowIntervals};
 use crate::counts::SpanCounts;
-use crate::ids::{IdOrigin, TraceId};
+use crate::ids::{IdOrigin, MessageIds};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -104,7 +104,7 @@ impl SpanSink {
     fn is_in_share(&self, delivery: &Delivery) -> bool {
         let origin = IdOrigin { host: &self.host, wall_offset: self.batch.wall_offset };
         let share = self.choice.share;
-        share > 0.0 && TraceId::of(delivery, origin).is_in(share)
+        share > 0.0 && MessageIds::of(delivery, origin).is_in(share)
     }
 
     /// Takes a message that was read, wholly or in part.
@@ -167,6 +167,10 @@ impl DeliverySink for SpanSink {
     }
 
     fn takes_topics(&self) -> bool {
+        true
+    }
+
+    fn takes_trace_contexts(&self) -> bool {
         true
     }
 
