@@ -11,9 +11,9 @@ use std::sync::Arc;
 use wirelap_correlate::{DelayCause, VerdictKind};
 use wirelap_events::{
     ByteRange, CgroupId, Circumstances, Comm, Delivery, FanOut, FlowKey, FlowRange, GroupId,
-    Holder, Hop, Leg, LegLosses, LegOffCpu, LegPath, MessageId, MessageRequest, Nanos, NetNs,
-    OffCpu, Offset, Pid, Recovery, Segment, SenderSocket, Stage, StageTimes, Stamp, TaskId, Tid,
-    TopicId, Transport, TxState,
+    Holder, Hop, Leg, LegLosses, LegOffCpu, LegPath, MessageId, MessageRequest, MessageTrace,
+    Nanos, NetNs, OffCpu, Offset, Pid, Recovery, Segment, SenderSocket, Stage, StageTimes, Stamp,
+    TaskId, Tid, TopicId, Transport, TxState,
 };
 use wirelap_history::{KeptMessage, MessageFate, Slice, Update};
 use wirelap_test_pipeline::snapshots;
@@ -113,7 +113,7 @@ prop_compose! {
         let stamp = stamp.map(|(seq, reply, warmup)| Stamp { stream: 1, seq, reply, warmup });
         let delivery = Delivery {
             message: MessageId(number), group: GroupId(2), stamp, payload_len, topic: Some(TopicId(0)),
-            clock_error: Nanos(0),
+            clock_error: Nanos(0), trace: MessageTrace::default(),
             off_cpu: legs.iter().map(|_| all).collect(), legs: legs.into_iter().collect(),
         };
         let fate = [

@@ -16,6 +16,7 @@
 //! | [`delivery`] | [`Leg`], [`Delivery`]: a message at one reader | correlate → report |
 //! | [`host_state`] | [`HostState`]: a host that is observed beside others | hosts → session, correlate → report, tui |
 //! | [`human`] | how counts, bytes, times and shares are written for people | correlate, report, tui |
+//! | [`trace_context`] | [`TraceContext`]: the application's own trace, as a message names it | protocols → otlp |
 //! | [`stamp`] | [`Stamp`]: the 8-byte header of payloads of wirelap's workloads | workloads ↔ correlate |
 
 // Numbers from a file or a packet can have any value, so arithmetic must not overflow.
@@ -35,6 +36,7 @@ pub mod range;
 pub mod saturate;
 pub mod stage;
 pub mod stamp;
+pub mod trace_context;
 pub mod units;
 mod variants;
 
@@ -61,5 +63,6 @@ pub use range::{ByteRange, FlowId, FlowRange, Offset, Seq};
 pub use saturate::{Saturate, Total};
 pub use stage::{Segment, Segments, Stage, StageTimes};
 pub use stamp::Stamp;
+pub use trace_context::{MessageTrace, TraceContext};
 pub use units::{CgroupId, Cpu, IfIndex, Nanos, Pid, Tid};
 pub use variants::all_variants;

@@ -31,6 +31,8 @@ pub struct Config {
     pub hosts: Vec<UnobservedHost>,
     /// Deliveries tell their topic, and `Correlator::topic` its name.
     pub topics: bool,
+    /// Deliveries tell the trace that their message names.
+    pub trace_contexts: bool,
     /// The rows of `Snapshot::breakdown`.
     pub breakdown: BreakdownQuery,
     /// Rows that the caller names.
@@ -63,6 +65,7 @@ impl Default for Config {
             wall: None,
             hosts: Vec::new(),
             topics: false,
+            trace_contexts: false,
             breakdown: BreakdownQuery::default(),
             labels: Vec::new(),
             tls_keys: TlsKeys::default(),

@@ -1,7 +1,7 @@
 //! The numbers of traces and spans, made of what a message is known by: whoever sees the same bytes of the same connection makes the same ones.
 
 use std::net::{IpAddr, SocketAddr};
-use wirelap_events::{Delivery, FlowKey, Leg, MessageId, NetNs, Transport};
+use wirelap_events::{Delivery, FlowKey, Leg, MessageId, NetNs, TraceContext, Transport};
 
 /// Nanoseconds of the time by which messages are told apart that have the same place in a connection's bytes: where it is not known how many
 /// bytes had gone before, each session begins to count anew.
@@ -88,7 +88,7 @@ fn mixed(word: u64) -> u64 {
 }
 
 impl TraceId {
-    /// The number of a message's trace, by its first leg: that of all messages which have one place there.
+    /// The number of a message's trace, by its first leg and its number among the messages that have one place there.
     pub fn of(delivery: &Delivery, origin: IdOrigin<'_>) -> TraceId {
         let mut mixer = Mixer::new();
         let began = delivery.begins().unwrap_or_default().0;
@@ -97,13 +97,13 @@ impl TraceId {
             mixer.confines(&first.flow, origin.host);
             mixer.leg(first);
         }
+        mixer.add(delivery.trace.ordinal.into());
         let [first, second] = mixer.0;
         // A number of zeros alone is none.
         TraceId([first, second.max(1)])
     }
 
-    /// The number of one of several messages that have one place: such as are in one compressed batch. The bits by which a share is chosen
-    /// stay the same.
+    /// The number of one of several messages that have one number, as far as is known here. The bits by which a share is chosen stay the same.
     #[must_use]
     pub fn of_one(self, message: MessageId) -> TraceId {
         let [first, second] = self.0;
@@ -134,6 +134,40 @@ impl TraceId {
             }
         }
         SpanId(mixer.0[0].max(1))
+    }
+}
+
+/// The numbers of a message: its own, of which its spans have theirs, and those of the trace that its application is in.
+///
+/// One span of an application can send many messages, so that spans are told apart by the messages' own numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageIds {
+    /// The message's own number.
+    pub own: TraceId,
+    /// The application's trace, if the message names one.
+    pub context: Option<TraceContext>,
+}
+
+impl MessageIds {
+    /// The numbers of a message.
+    pub fn of(delivery: &Delivery, origin: IdOrigin<'_>) -> MessageIds {
+        MessageIds { own: TraceId::of(delivery, origin), context: delivery.trace.context }
+    }
+
+    /// The trace that its spans are sent in.
+    pub fn trace(&self) -> TraceId {
+        let Some(context) = self.context else { return self.own };
+        let mut words = [0; 2];
+        for (word, bytes) in words.iter_mut().zip(context.trace.as_chunks().0) {
+            *word = u64::from_be_bytes(*bytes);
+        }
+        TraceId(words)
+    }
+
+    /// True if the message is one of this share of all that applications have recorded, or might have: of what an application did not
+    /// record, its own spans are missing.
+    pub fn is_in(&self, share: f64) -> bool {
+        self.context.is_none_or(|context| context.is_sampled()) && self.trace().is_in(share)
     }
 }
 
@@ -210,6 +244,36 @@ mod tests {
             ids.extend([TraceId::of(&one, here(0)), TraceId::of(&one, there(0))]);
         }
         assert_eq!(ids.len(), 8);
+    }
+
+    #[test]
+    fn messages_in_one_place_have_the_same_numbers_on_two_hosts() {
+        let numbered = |ordinal, times: &[(Stage, u64)]| {
+            let mut one = at(7_000, times);
+            one.trace.ordinal = ordinal;
+            one
+        };
+        let ids = |ordinal| {
+            let (sent, read) = ([(Stage::Send, 10)], [(Stage::Rx, 70)]);
+            let [here, there] = [(sent, here(0)), (read, there(0))]
+                .map(|(times, origin)| TraceId::of(&numbered(ordinal, &times), origin));
+            assert_eq!(here, there, "{ordinal}");
+            here
+        };
+        assert_eq!((0..1_000).map(ids).collect::<HashSet<_>>().len(), 1_000);
+    }
+
+    #[test]
+    fn the_trace_of_an_application_decides_over_the_share() {
+        let mut one = at(7_000, &[(Stage::Send, 10)]);
+        let mut context = TraceContext { trace: [0xFF; 16], parent: [1; 8], flags: 1 };
+        context.trace[..9].copy_from_slice(b"123456789");
+        one.trace.context = Some(context);
+        let ids = MessageIds::of(&one, here(0));
+        assert_eq!(ids.trace().bytes(), context.trace);
+        assert!(ids.is_in(0.001), "by its last 56 bits");
+        one.trace.context = Some(TraceContext { flags: 2, ..context });
+        assert!(!MessageIds::of(&one, here(0)).is_in(1.0), "the application has not recorded it");
     }
 
     #[test]

@@ -80,7 +80,13 @@ pub struct Span {
     pub links: Vec<SpanLink>,
     #[prost(message, optional, tag = "15")]
     pub status: Option<Status>,
+    /// Bits 0 to 7 are the flags of W3C Trace Context; bits 8 and 9 say that the parent is known to be another process's.
+    #[prost(fixed32, tag = "16")]
+    pub flags: u32,
 }
+
+/// The flags of a span whose parent is another process's.
+pub const REMOTE_PARENT: u32 = 0x300;
 
 /// The kind of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]

@@ -22,20 +22,20 @@ pub struct SpanQueue {
     waiting: VecDeque<ProcessSpan>,
     known: FxHashSet<(TraceId, SpanId)>,
     in_order: VecDeque<(TraceId, SpanId)>,
-    places: SharedPlaces,
+    messages: FirstMessages,
 }
 
-/// The first message of each place in the bytes of connections: of others there, it is not known which of them another host would take for the same.
+/// The first message of each number: of others that seem to have it, it is not known which of them another host would take for the same.
 #[derive(Debug, Default)]
-struct SharedPlaces {
+struct FirstMessages {
     first: FxHashMap<TraceId, MessageId>,
     in_order: VecDeque<TraceId>,
 }
 
-impl SharedPlaces {
-    fn trace(&mut self, place: TraceId, message: MessageId) -> TraceId {
-        let first = *self.first.entry(place).or_insert_with(|| {
-            self.in_order.push_back(place);
+impl FirstMessages {
+    fn own_number(&mut self, number: TraceId, message: MessageId) -> TraceId {
+        let first = *self.first.entry(number).or_insert_with(|| {
+            self.in_order.push_back(number);
             message
         });
         if self.in_order.len() > REMEMBERED
@@ -43,14 +43,14 @@ impl SharedPlaces {
         {
             self.first.remove(&oldest);
         }
-        if first == message { place } else { place.of_one(message) }
+        if first == message { number } else { number.of_one(message) }
     }
 }
 
 impl SpanQueue {
-    /// The number of a message's trace, which begins at this place.
-    pub fn trace(&mut self, place: TraceId, message: MessageId) -> TraceId {
-        self.places.trace(place, message)
+    /// The number that a message alone has: this one, unless another message has it.
+    pub fn own_number(&mut self, number: TraceId, message: MessageId) -> TraceId {
+        self.messages.own_number(number, message)
     }
 
     /// Adds a span, unless it has been added before. Without room, the oldest goes.
@@ -156,18 +156,18 @@ mod tests {
         }
         assert_eq!((queue.known.len(), queue.in_order.len()), (REMEMBERED, REMEMBERED));
         for number in 0..100_000 {
-            queue.trace(span(number).id.0, MessageId(number));
+            queue.own_number(span(number).id.0, MessageId(number));
         }
-        let places = &queue.places;
-        assert_eq!((places.first.len(), places.in_order.len()), (REMEMBERED, REMEMBERED));
+        let messages = &queue.messages;
+        assert_eq!((messages.first.len(), messages.in_order.len()), (REMEMBERED, REMEMBERED));
     }
 
     #[test]
-    fn messages_of_one_place_are_different_traces_and_one_message_is_one() {
+    fn messages_of_one_number_are_told_apart_and_one_message_is_one() {
         let mut queue = SpanQueue::default();
         let [one, other] = [span(0), span(1)].map(|span| span.id.0);
         let ids = [(one, 7), (one, 8), (one, 7), (one, 8), (other, 9)]
-            .map(|(place, message)| queue.trace(place, MessageId(message)));
+            .map(|(place, message)| queue.own_number(place, MessageId(message)));
         assert_eq!([ids[0], ids[2], ids[4]], [one, one, other]);
         assert_eq!(ids[1], ids[3]);
         assert_ne!(ids[1], one);

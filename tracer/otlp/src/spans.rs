@@ -10,9 +10,11 @@
 //! The time between two spans is that on the network.
 
 use crate::choice::{Choice, ChosenMessage};
-use crate::ids::{SpanId, SpanRole, TraceId};
+use crate::ids::{MessageIds, SpanId, SpanRole, TraceId};
 use crate::names::{BatchNames, ServiceProcess, address, row_attributes, shortened};
-use crate::proto::{Attribute, Span, SpanEvent, SpanKind, SpanLink, Status, StatusCode};
+use crate::proto::{
+    Attribute, REMOTE_PARENT, Span, SpanEvent, SpanKind, SpanLink, Status, StatusCode,
+};
 use wirelap_correlate::Nondelivery;
 use wirelap_events::{Delivery, Leg, LegHosts, Nanos, Segment, Stage, TaskId};
 use wirelap_history::MessageFate;
@@ -22,7 +24,7 @@ use wirelap_history::MessageFate;
 pub struct ProcessSpan {
     /// The process that it belongs to.
     pub process: ServiceProcess,
-    /// The span's number, which no other span has.
+    /// The message's own number and the span's, which no other span has.
     pub id: (TraceId, SpanId),
     /// The span.
     pub span: Span,
@@ -78,18 +80,20 @@ impl<'a> Stay<'a> {
     }
 }
 
-/// The spans of a message, which are this trace.
-pub fn spans(chosen: &ChosenMessage, trace: TraceId, names: &BatchNames<'_>) -> Vec<ProcessSpan> {
+/// The spans of a message, in its application's trace or one of its own. The first is a child of the application's span.
+pub fn spans(chosen: &ChosenMessage, ids: MessageIds, names: &BatchNames<'_>) -> Vec<ProcessSpan> {
     let delivery = &*chosen.message.delivery;
     let row = names.row(delivery.group);
     let topic =
         delivery.topic.and_then(|topic| names.topics.get(&topic)).map(|name| shortened(name));
     let shared = message_attributes(chosen, names, topic);
+    let trace = ids.trace();
     let mut all: Vec<ProcessSpan> = Vec::new();
     for stay in Stay::all(delivery) {
         let (process, is_broker) = names.process(row, stay.task().map(|task| task.pid));
         let role = if is_broker { SpanRole::Forwarder } else { stay.role };
-        let id = trace.span(stay.role, stay.told_by());
+        let id = ids.own.span(stay.role, stay.told_by());
+        let (parent_span_id, flags) = parent(all.last(), &ids);
         let [start, end] = stay.extent().map(|at| wall(at, names.wall_offset));
         let producer = all.first().filter(|first| first.span.kind == SpanKind::Producer as i32);
         let link = producer.filter(|_| stay.role == SpanRole::Consumer);
@@ -100,7 +104,7 @@ pub fn spans(chosen: &ChosenMessage, trace: TraceId, names: &BatchNames<'_>) -> 
         let span = Span {
             trace_id: trace.bytes(),
             span_id: id.bytes(),
-            parent_span_id: all.last().map(|one| one.span.span_id.clone()).unwrap_or_default(),
+            parent_span_id,
             name: match topic {
                 Some(topic) => format!("{} {topic}", operation(role)),
                 None => operation(role).to_owned(),
@@ -119,8 +123,9 @@ pub fn spans(chosen: &ChosenMessage, trace: TraceId, names: &BatchNames<'_>) -> 
                 .into_iter()
                 .collect(),
             status: None,
+            flags,
         };
-        all.push(ProcessSpan { process, id: (trace, id), span });
+        all.push(ProcessSpan { process, id: (ids.own, id), span });
     }
     if chosen.nondelivery == Some(Nondelivery::Lost)
         && let Some(last) = all.last_mut()
@@ -130,6 +135,29 @@ pub fn spans(chosen: &ChosenMessage, trace: TraceId, names: &BatchNames<'_>) -> 
         last.span.attributes.push(Attribute::new("error.type", "lost"));
     }
     all
+}
+
+/// The number of spans that a message has.
+pub fn count(delivery: &Delivery) -> u64 {
+    let has = |leg: Option<&Leg>, is_received: bool| {
+        leg.is_some_and(|leg| {
+            leg.times.seen().any(|(stage, _)| (stage >= Stage::Rx) == is_received)
+        })
+    };
+    let legs = &delivery.legs;
+    let came = |index: usize| index.checked_sub(1).and_then(|before| legs.get(before));
+    let stays = (0..=legs.len()).filter(|&at| has(came(at), true) || has(legs.get(at), false));
+    stays.count() as u64
+}
+
+/// The number of a span's parent, which is the span before or the application's, and the span's flags, which are those of the application.
+fn parent(before: Option<&ProcessSpan>, ids: &MessageIds) -> (Vec<u8>, u32) {
+    let flags = ids.context.map_or(0, |context| context.flags.into());
+    match (before, ids.context) {
+        (Some(before), _) => (before.span.span_id.clone(), flags),
+        (None, Some(context)) => (context.parent.to_vec(), flags | REMOTE_PARENT),
+        (None, None) => (Vec::new(), flags),
+    }
 }
 
 /// A moment in nanoseconds since 1970.

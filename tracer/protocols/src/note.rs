@@ -3,7 +3,7 @@
 use crate::Side;
 use crate::queues::{Discard, PutBack, Withheld};
 use crate::ros2::RosFact;
-use wirelap_events::{ByteRange, GlobalKey, Nanos, Offset, RequestLimits};
+use wirelap_events::{ByteRange, GlobalKey, Nanos, Offset, RequestLimits, TraceContext};
 
 /// Consecutive fragments of a message that the protocol divides into several datagrams.
 ///
@@ -213,6 +213,9 @@ pub enum FrameNote<'a> {
     Expired,
     /// The message in the next frame says that its publisher made it at this time, in nanoseconds since 1970.
     MadeAt(u64),
+    /// The message in the next frame is part of this trace of its application. Told only to a sink that
+    /// [takes it](crate::FrameSink::takes_trace_contexts).
+    TraceContext(TraceContext),
     /// The message in the next frame has this place in its server's log.
     HasPlace(LogPlace),
     /// The broker keeps the message in the next frame for so long for subscribers that are away.

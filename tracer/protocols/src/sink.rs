@@ -4,7 +4,7 @@ use crate::queues::{Discard, PutBack};
 use crate::{FrameNote, ReadIn, Side};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
-use wirelap_events::{ByteRange, Frame, Offset};
+use wirelap_events::{ByteRange, Frame, Offset, TraceContext};
 
 /// The longest name of a client, its title, or a group that is reported, in bytes; longer ones count as not known.
 pub const MAX_CLIENT_NAME: usize = 1024;
@@ -12,13 +12,18 @@ pub const MAX_CLIENT_NAME: usize = 1024;
 /// Receives the frames that a decoder finds, in the order of the flow's bytes, and what the decoder knows about them.
 ///
 /// A decoder calls [`FrameSink::frame`] and [`FrameSink::note`], and for notes that take some thought the methods of `dyn FrameSink`, which
-/// end in [`FrameSink::note`]: what passes frames on passes on every note, also those that are added later.
+/// end in [`FrameSink::note`]: what passes frames on passes on every note, also those that are added later, and asks its own sink what that takes.
 pub trait FrameSink {
     /// Receives one frame.
     fn frame(&mut self, frame: &Frame<'_>);
 
     /// Receives what the decoder knows beyond the frames.
     fn note(&mut self, note: FrameNote<'_>);
+
+    /// True if the sink is told of the traces that messages name ([`FrameNote::TraceContext`]). Otherwise, nobody looks for them.
+    fn takes_trace_contexts(&self) -> bool {
+        false
+    }
 }
 
 impl<F: FnMut(&Frame<'_>)> FrameSink for F {
@@ -136,6 +141,15 @@ impl dyn FrameSink + '_ {
     pub fn confirms(&mut self, message: Offset, full_with: Offset) {
         let (message, full_with) = (Some(message), Some(full_with));
         self.note(FrameNote::Acknowledges { message, full_with, permits_more: false });
+    }
+
+    /// Reports the trace that the message in the next frame names, which is looked for only if the sink takes it.
+    pub fn trace_context(&mut self, find: impl FnOnce() -> Option<TraceContext>) {
+        if self.takes_trace_contexts()
+            && let Some(context) = find()
+        {
+            self.note(FrameNote::TraceContext(context));
+        }
     }
 
     /// Reports what a server of queues discards, or will.

@@ -91,6 +91,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             packets_only,
             hosts: own_host(packets_only),
             topics: recorder.is_some() || sink.takes_topics(),
+            trace_contexts: sink.takes_trace_contexts(),
             wall: Some(wall_offset()),
             detail: settings.capture.detail,
             hold: if several { HOSTS_HOLD } else { usual.hold },

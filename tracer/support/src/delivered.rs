@@ -1,8 +1,8 @@
 //! Messages that were delivered, made of the times of their stages.
 
 use wirelap_events::{
-    Circumstances, Delivery, FlowKey, FlowRange, GroupId, Leg, MessageId, Nanos, NetNs, Stage,
-    StageTimes, Transport,
+    Circumstances, Delivery, FlowKey, FlowRange, GroupId, Leg, MessageId, MessageTrace, Nanos,
+    NetNs, Stage, StageTimes, Transport,
 };
 
 /// Times at which a message passed these stages.
@@ -45,6 +45,7 @@ pub fn delivery(legs: impl IntoIterator<Item = Leg>) -> Delivery {
         stamp: None,
         payload_len: 64,
         topic: None,
+        trace: MessageTrace::default(),
         clock_error: Nanos(0),
         legs: legs.into_iter().collect(),
         off_cpu: [].into_iter().collect(),

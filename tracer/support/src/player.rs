@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use wirelap_events::{ByteRange, Frame, Offset, Transport};
 use wirelap_protocols::stream::Stream;
-use wirelap_protocols::{Connection, Pdu, Protocol, Side};
+use wirelap_protocols::{Connection, FrameNote, FrameSink, Pdu, Protocol, Side};
 
 /// One packet of a conversation.
 #[derive(Clone, Debug)]
@@ -44,6 +44,21 @@ pub struct Found {
     pub text: String,
 }
 
+/// A receiver of frames that asks for everything that a decoder looks for on demand.
+struct Curious<F>(F);
+
+impl<F: FnMut(&Frame<'_>)> FrameSink for Curious<F> {
+    fn frame(&mut self, frame: &Frame<'_>) {
+        (self.0)(frame);
+    }
+
+    fn note(&mut self, _note: FrameNote<'_>) {}
+
+    fn takes_trace_contexts(&self) -> bool {
+        true
+    }
+}
+
 /// Feeds a conversation to a decoder and watches its output.
 pub struct Player {
     transport: Transport,
@@ -82,10 +97,10 @@ impl Player {
         let at = Offset::START.plus(self.fed[side]);
         self.fed[side] += chunk.len();
         let found = &mut self.found;
-        let mut sink = |frame: &Frame<'_>| {
+        let mut sink = Curious(|frame: &Frame<'_>| {
             check_frame(frame);
             found.push(Found { side: chunk.side, range: frame.range, text: describe(frame) });
-        };
+        });
         match self.transport {
             Transport::Tcp => {
                 let stream = &mut self.streams[side];

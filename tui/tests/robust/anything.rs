@@ -12,7 +12,7 @@ use wirelap_correlate::snapshot::{
 use wirelap_correlate::{Circumstance, Clause, CpuHolders, Dimension, ForeignName, Remedy};
 use wirelap_events::{
     Circumstances, Comm, Cpu, Delivery, FlowKey, FlowRange, GroupId, Holder, Hop, Leg, MessageId,
-    Nanos, NetNs, Pid, Probe, Segment, Stage, StageTimes, TaskId, Tid, Transport,
+    MessageTrace, Nanos, NetNs, Pid, Probe, Segment, Stage, StageTimes, TaskId, Tid, Transport,
 };
 
 fn float() -> impl Strategy<Value = f64> {
@@ -201,7 +201,7 @@ prop_compose! {
 prop_compose! {
     fn worst()(one_way in nanos(), legs in prop::collection::vec(leg(), 1..=4)) -> WorstMessage {
         let delivery = Delivery {
-            message: MessageId(one_way.0), group: GroupId(0), stamp: None, payload_len: 64, topic: None, clock_error: Nanos(0),
+            message: MessageId(one_way.0), group: GroupId(0), stamp: None, payload_len: 64, topic: None, trace: MessageTrace::default(), clock_error: Nanos(0),
             legs: legs.into_iter().collect(), off_cpu: [].into_iter().collect(),
         };
         WorstMessage { delivery, one_way }

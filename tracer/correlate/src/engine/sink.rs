@@ -39,6 +39,11 @@ pub trait DeliverySink {
         false
     }
 
+    /// True if the sink needs the traces that messages name. Otherwise nobody looks for them, and deliveries have none.
+    fn takes_trace_contexts(&self) -> bool {
+        false
+    }
+
     /// True if the sink does not know the name of this topic yet.
     fn needs_topic(&self, _topic: TopicId) -> bool {
         false
@@ -101,6 +106,11 @@ impl<A: DeliverySink, B: DeliverySink> DeliverySink for SinkPair<A, B> {
 
     fn takes_topics(&self) -> bool {
         self.first.takes_topics() || self.second.as_ref().is_some_and(DeliverySink::takes_topics)
+    }
+
+    fn takes_trace_contexts(&self) -> bool {
+        let second = self.second.as_ref();
+        self.first.takes_trace_contexts() || second.is_some_and(DeliverySink::takes_trace_contexts)
     }
 
     fn needs_topic(&self, topic: TopicId) -> bool {

@@ -1,7 +1,7 @@
 //! A leg as it is found on a flow, and what it turns out to be.
 
 use std::sync::Arc;
-use wirelap_events::{ByteRange, GroupId, Nanos, Release, Stamp, TopicId, Transport};
+use wirelap_events::{ByteRange, GroupId, MessageTrace, Nanos, Release, Stamp, TopicId, Transport};
 use wirelap_figures::ReaderGroup;
 use wirelap_flow::{Content, Direction, FlowEnds, Identity, Way};
 use wirelap_protocols::{KeptFor, LogPlace, MessageRouting, Withheld};
@@ -90,6 +90,8 @@ pub struct MessageFacts {
     pub stamp: Option<Stamp>,
     pub payload_len: u64,
     pub topic: Option<TopicId>,
+    /// Facts by which its trace is told: those of its first leg, or the context of a later one if that has none.
+    pub trace: MessageTrace,
     /// A number for its topic.
     pub subject: u64,
     pub row: GroupId,

@@ -3,7 +3,8 @@
 use crate::join::kept::PacketLeg;
 use arrayvec::ArrayVec;
 use wirelap_events::{
-    Delivery, FlowKey, FlowRange, GroupId, Leg, MAX_LEGS, MessageId, Nanos, Stamp, TopicId,
+    Delivery, FlowKey, FlowRange, GroupId, Leg, MAX_LEGS, MessageId, MessageTrace, Nanos, Stamp,
+    TopicId,
 };
 
 /// Deliveries that were handed out since the last batch was taken.
@@ -84,6 +85,7 @@ pub fn nothing() -> Delivery {
         stamp: None,
         payload_len: 0,
         topic: None,
+        trace: MessageTrace::default(),
         clock_error: Nanos(0),
         legs: ArrayVec::<Leg, MAX_LEGS>::new(),
         off_cpu: ArrayVec::new(),

@@ -76,6 +76,7 @@ mod subscribed_late;
 mod subscription_ends;
 mod taken;
 mod tls;
+mod traces;
 mod transactions;
 mod translated;
 mod udp;

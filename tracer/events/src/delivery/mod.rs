@@ -21,7 +21,7 @@ pub use leg::{Hop, Leg, MAX_HOPS, SegmentSpan};
 pub use off_cpu::{LegOffCpu, OffCpu};
 pub use sample_status::SampleStatus;
 
-use crate::{Nanos, Segment, Segments, Stage, Stamp};
+use crate::{MessageTrace, Nanos, Segment, Segments, Stage, Stamp};
 use arrayvec::ArrayVec;
 
 /// The most legs of one delivery. Of a message that is forwarded more often, the further legs are not reported.
@@ -54,6 +54,8 @@ pub struct Delivery {
     pub payload_len: u64,
     /// The message's topic, if the names of topics are kept.
     pub topic: Option<TopicId>,
+    /// Facts by which its trace is told.
+    pub trace: MessageTrace,
     /// The largest error of [`Delivery::one_way`]: 0 if the message was sent and read on one host, [`LegHosts::UNKNOWN`] if it is not
     /// known.
     pub clock_error: Nanos,
@@ -70,10 +72,12 @@ impl Clone for Delivery {
 
     /// The room is used again. A delivery has room for as many legs as there can be, and only those that there are are copied.
     fn clone_from(&mut self, source: &Delivery) {
-        let Delivery { message, group, stamp, payload_len, topic, clock_error, .. } = *source;
+        let Delivery { message, group, stamp, payload_len, topic, trace, clock_error, .. } =
+            *source;
         let Delivery { legs, off_cpu, .. } = source;
         (self.message, self.group, self.stamp) = (message, group, stamp);
-        (self.payload_len, self.topic, self.clock_error) = (payload_len, topic, clock_error);
+        (self.payload_len, self.topic, self.trace) = (payload_len, topic, trace);
+        self.clock_error = clock_error;
         self.legs.clone_from(legs);
         self.off_cpu.clone_from(off_cpu);
     }

@@ -81,6 +81,7 @@ fn one_way_begins_at_the_first_stage_that_was_seen() {
         stamp: None,
         payload_len: 64,
         topic: None,
+        trace: MessageTrace::default(),
         clock_error: Nanos(0),
         legs: [leg(&[(Stage::Xmit, 5), (Stage::Read, 9)], &[])].into_iter().collect(),
         off_cpu: ArrayVec::new(),
@@ -100,6 +101,7 @@ fn legs_and_dwell_telescope() {
         stamp: None,
         payload_len: 64,
         topic: None,
+        trace: MessageTrace::default(),
         clock_error: Nanos(0),
         legs: [
             leg(&[(Stage::Send, 100), (Stage::Read, 150)], &[]),

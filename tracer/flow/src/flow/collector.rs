@@ -10,7 +10,9 @@ use super::round_trips::{ExchangePart, FoundExchange};
 use super::subscriptions::{FoundSubscription, SubscriptionChange};
 use crate::bytes::Ledger;
 use wirelap_events::human::clean;
-use wirelap_events::{ByteRange, Frame, FrameClass, Offset, RequestLimits, Saturate};
+use wirelap_events::{
+    ByteRange, Frame, FrameClass, MessageTrace, Offset, RequestLimits, Saturate, TraceContext,
+};
 use wirelap_figures::{Introduction, ReaderGroup};
 use wirelap_protocols::ros2::{DdsEndpoint, RosFact};
 use wirelap_protocols::{
@@ -131,6 +133,8 @@ pub struct Collector<'a> {
     reader: FoundReader,
     /// The time at which its publisher made the message in it.
     made_at: Option<u64>,
+    /// The trace that it names.
+    trace: Option<TraceContext>,
     /// The place of the message in it.
     place: FoundPlace,
     /// Number of messages of the log between that message and what its reader was sent before.
@@ -167,6 +171,7 @@ impl<'a> Collector<'a> {
             acknowledges: None,
             reader: FoundReader::default(),
             made_at: None,
+            trace: None,
             place: FoundPlace::Unknown,
             follows_after: 0,
             kept_for: KeptFor::Ever,
@@ -242,6 +247,7 @@ impl FrameSink for Collector<'_> {
         let follows_after = std::mem::take(&mut self.follows_after);
         let kept_for = std::mem::take(&mut self.kept_for);
         let made_at = self.made_at.take();
+        let trace = MessageTrace { context: self.trace.take(), ordinal: 0 };
         if let Some((message, full_with, permits_more)) = self.acknowledges.take() {
             let end = frame.range.end;
             self.control.add_acknowledgement(FoundAcknowledgement {
@@ -262,7 +268,7 @@ impl FrameSink for Collector<'_> {
             let assembly = fragments.map(|fragments| fragments.message);
             let own = found_message(self.side, data);
             let own = Found { passed_on, has_expired, was_rerouted, withheld, shared, ..own };
-            let own = Found { publishers_mark, ..own };
+            let own = Found { publishers_mark, trace, ..own };
             let mut found = Found { reader, assembly, made_at, follows_after, kept_for, ..own };
             found.topic.id = topic_id;
             // A stamp tells more.
@@ -345,6 +351,7 @@ impl FrameSink for Collector<'_> {
             FrameNote::Unpacked { bytes, decompressed } => self.packed = (bytes, decompressed),
             FrameNote::UsableAt(end) => self.usable_at = Some(end),
             FrameNote::MadeAt(time) => self.made_at = Some(time),
+            FrameNote::TraceContext(trace) => self.trace = Some(trace),
             FrameNote::HasPlace(place) => self.place = FoundPlace::At(place),
             FrameNote::KeptFor(kept) => self.kept_for = kept,
             FrameNote::ResumesSession => self.control.resumes = true,
@@ -394,5 +401,9 @@ impl FrameSink for Collector<'_> {
             }
             FrameNote::Ros(fact) => self.ros(fact),
         }
+    }
+
+    fn takes_trace_contexts(&self) -> bool {
+        self.found.takes_trace_contexts
     }
 }

@@ -7,7 +7,7 @@ use super::places::AwaitedPlaces;
 use crate::ids::{AssemblyId, Direction};
 use crate::marks::Marks;
 use std::collections::VecDeque;
-use wirelap_events::{ByteRange, Nanos, Saturate};
+use wirelap_events::{ByteRange, Nanos, Offset, Saturate};
 use wirelap_limits::causes::LONGEST_HANDING_ON;
 
 /// The messages that were found on a flow.
@@ -29,6 +29,8 @@ pub struct FlowMessages {
     pub hole: Option<ByteRange>,
     /// TCP: the last message.
     last: Option<Box<Found>>,
+    /// The start of the message that was numbered last, and its number among those that start there.
+    numbered: Option<(Offset, u32)>,
 }
 
 /// Messages that were seen to go on from their receiver.
@@ -64,6 +66,14 @@ impl FlowMessages {
         self.pending.push_back(leg);
         self.count.grow(1);
         self.first_at.get_or_insert(at);
+    }
+
+    /// The number, from 0, of the next message among successive ones that start at the same place.
+    pub fn number_at(&mut self, start: Offset) -> u32 {
+        let before = self.numbered.filter(|&(place, _)| place == start);
+        let number = before.map_or(0, |(_, number)| number.saturating_add(1));
+        self.numbered = Some((start, number));
+        number
     }
 
     /// Notes that a message went on.
@@ -133,6 +143,13 @@ mod tests {
     fn message(at: u64, read: u64, passed_on: u64) -> PassedMessage {
         let [at, read, passed_on] = [at, read, passed_on].map(Nanos::from_millis);
         PassedMessage { at, read, passed_on }
+    }
+
+    #[test]
+    fn messages_that_start_at_one_place_are_numbered_in_their_order() {
+        let mut messages = FlowMessages::default();
+        let numbers = [7, 7, 7, 90, 120, 120].map(|start| messages.number_at(Offset(start)));
+        assert_eq!(numbers, [0, 1, 2, 0, 0, 1]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::places::FoundPlace;
 use rustc_hash::FxHasher;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use wirelap_events::{ByteRange, GlobalKey, Offset, Stamp, TopicId};
+use wirelap_events::{ByteRange, GlobalKey, MessageTrace, Offset, Stamp, TopicId};
 use wirelap_figures::ReaderGroup;
 use wirelap_protocols::{Fragments, KeptFor, Side, Withheld};
 
@@ -54,6 +54,8 @@ pub struct Found {
     pub usable_at: Option<Offset>,
     /// The time at which its publisher made it, as it says itself, in nanoseconds since 1970.
     pub made_at: Option<u64>,
+    /// Facts by which its trace is told.
+    pub trace: MessageTrace,
     /// The place in its server's log, where equal messages are told apart by that.
     pub place: FoundPlace,
     /// Number of messages of the log between it and what its reader was sent before.
@@ -87,6 +89,7 @@ impl Found {
             wire_payload: payload_len,
             usable_at: None,
             made_at: None,
+            trace: MessageTrace::default(),
             place: FoundPlace::Unknown,
             follows_after: 0,
             kept_for: KeptFor::Ever,

@@ -9,7 +9,7 @@ use super::found::{Found, FoundReader, FoundTopic, Identity};
 use super::places::FoundPlace;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
-use wirelap_events::{ByteRange, Stamp};
+use wirelap_events::{ByteRange, MessageTrace, Stamp};
 use wirelap_figures::ReaderGroup;
 use wirelap_protocols::KeptFor;
 
@@ -32,6 +32,7 @@ pub fn between(before: &Found, hole: ByteRange, after: &Found, place: u64) -> Op
         framed: true,
         content: None,
         made_at: None,
+        trace: MessageTrace::default(),
         place: FoundPlace::Unknown,
         follows_after: 0,
         kept_for: KeptFor::Ever,

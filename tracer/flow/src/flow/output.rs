@@ -69,6 +69,8 @@ pub struct DecoderOutput {
     pub exchanges: Vec<FoundExchange>,
     /// The names of topics.
     pub topics: Topics,
+    /// True if the traces that messages name are asked for.
+    pub takes_trace_contexts: bool,
     /// Names and groups that ends gave themselves.
     pub introduced: Vec<(Side, Introduction)>,
     /// The nodes of ROS 2.

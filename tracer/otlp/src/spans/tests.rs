@@ -4,7 +4,7 @@ use crate::proto::{AnyValue, AttributeValue};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use wirelap_correlate::{Group, Process, Snapshot};
-use wirelap_events::{ByteRange, GroupId, Offset, Pid, SocketId, Tid, TopicId};
+use wirelap_events::{ByteRange, GroupId, Offset, Pid, SocketId, Tid, TopicId, TraceContext};
 use wirelap_history::KeptMessage;
 use wirelap_test_support::delivered::{delivery, flow, leg};
 
@@ -65,14 +65,14 @@ fn spans_of(delivery: Delivery, became: Became) -> Vec<ProcessSpan> {
     let names =
         BatchNames { snapshot: &snapshot, topics: &topics, host: "here", wall_offset: HOUR };
     let one_way = delivery.one_way();
-    let trace = TraceId::of(&delivery, IdOrigin { host: "here", wall_offset: HOUR });
+    let ids = MessageIds::of(&delivery, IdOrigin { host: "here", wall_offset: HOUR });
     let (fate, nondelivery) = match became {
         Became::Delivered => (MessageFate::Delivered, None),
         Became::SeenInPart => (MessageFate::Aside, None),
         Became::Not(why) => (MessageFate::Undelivered { at_end: false }, Some(why)),
     };
     let message = KeptMessage { delivery: Arc::new(delivery), one_way, cause: None, fate };
-    spans(&ChosenMessage { message, choice: Choice::Share, nondelivery }, trace, &names)
+    spans(&ChosenMessage { message, choice: Choice::Share, nondelivery }, ids, &names)
 }
 
 fn text(attributes: &[Attribute], name: &str) -> Option<String> {
@@ -130,6 +130,29 @@ fn spans_are_children_of_the_one_before_and_a_consumer_is_linked_to_the_producer
     assert!(all.iter().all(|one| one.span.trace_id == all[0].span.trace_id));
     let links: Vec<usize> = all.iter().map(|one| one.span.links.len()).collect();
     assert_eq!((links, all[2].span.links[0].span_id.as_slice()), (vec![0, 0, 1], ids[0]));
+}
+
+#[test]
+fn spans_are_in_the_applications_trace_and_the_first_is_a_child_of_its_span() {
+    let context = TraceContext { trace: [0xA1; 16], parent: [0xB2; 8], flags: 0 };
+    let mut message = through_broker();
+    let own = spans_of(message.clone(), Became::Delivered);
+    message.trace.context = Some(context);
+    let all = spans_of(message.clone(), Became::Delivered);
+    assert!(all.iter().all(|one| one.span.trace_id == [0xA1; 16]));
+    assert!(all[2].span.links[0].trace_id == [0xA1; 16]);
+    let parents: Vec<&[u8]> = all.iter().map(|one| one.span.parent_span_id.as_slice()).collect();
+    assert_eq!(parents, [&[0xB2; 8], all[0].span.span_id.as_slice(), &all[1].span.span_id]);
+    let numbers = |all: &[ProcessSpan]| all.iter().map(|one| one.id).collect::<Vec<_>>();
+    assert_eq!(numbers(&all), numbers(&own), "spans have the message's own numbers");
+    let flags: Vec<u32> = all.iter().map(|one| one.span.flags).collect();
+    assert_eq!(flags, [REMOTE_PARENT, 0, 0], "the application has recorded nothing");
+    // Where the first end is elsewhere, the first span here has the same parent.
+    for stage in [Stage::Send, Stage::Queue, Stage::Xmit] {
+        message.legs[0].times.clear(stage);
+    }
+    let rest = spans_of(message, Became::SeenInPart);
+    assert_eq!((rest.len(), rest[0].span.parent_span_id.as_slice()), (2, &[0xB2; 8][..]));
 }
 
 #[test]

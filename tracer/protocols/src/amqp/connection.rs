@@ -11,6 +11,7 @@ use super::permits::Permits;
 use super::queue;
 use super::queues::Queues;
 use super::recognition;
+use super::table;
 use super::transactions::Transactions;
 use super::unacknowledged::Unacknowledged;
 use crate::connection::frame_without_data;
@@ -153,6 +154,9 @@ impl AmqpConnection {
     /// Tells of the message that is complete on a channel what it waits for, or may have waited for, and who gets it.
     fn tell_recipient(&self, side: Side, channel: u16, out: &mut dyn FrameSink) {
         let Some(recipient) = self.contents[side as usize].ends(channel) else { return };
+        if let Some(trace) = recipient.trace {
+            out.note(FrameNote::TraceContext(trace));
+        }
         if recipient.is_delayed {
             out.note(FrameNote::Withheld(Withheld::ForDelay));
         } else if self.server != Some(side) && self.transactions.is_in_one(channel) {
@@ -191,6 +195,11 @@ impl AmqpConnection {
             return out.frame(&frame_without_data(range, NAME, FrameClass::Opaque));
         }
         let class = class_of(contents.header(header.channel, size));
+        if out.takes_trace_contexts()
+            && let Some(trace) = table::trace_context(reader)
+        {
+            contents.is_of_trace(header.channel, trace);
+        }
         if self.server == Some(side) {
             if let Some(letter) = DeadLetter::read(reader) {
                 contents.is_dead_letter(header.channel, letter);

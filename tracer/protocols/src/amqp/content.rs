@@ -5,7 +5,7 @@ use super::consumer;
 use super::dead_letter::DeadLetter;
 use super::method::Envelope;
 use rustc_hash::FxHashMap;
-use wirelap_events::{ByteRange, DecodedMessage, Offset, Size};
+use wirelap_events::{ByteRange, DecodedMessage, Offset, Size, TraceContext};
 
 /// The most messages of one direction that may be incomplete at once; a client's channels rarely send at the same time.
 const MOST_OPEN: usize = 1024;
@@ -30,6 +30,8 @@ struct OpenContent {
     is_delayed: bool,
     /// A number for the consumer that it is for.
     consumer: Option<u64>,
+    /// The trace that it names, if that is asked for.
+    trace: Option<TraceContext>,
     /// Bytes of the whole body; `None` before the header.
     size: Option<u64>,
     /// Bytes of the body so far.
@@ -54,6 +56,8 @@ pub(super) struct Recipient {
     pub is_delayed: bool,
     /// A number for the consumer.
     pub consumer: Option<u64>,
+    /// The trace that the message names, if that is asked for.
+    pub trace: Option<TraceContext>,
 }
 
 /// The meaning of a frame that continues a message.
@@ -105,6 +109,7 @@ impl OpenContents {
         (content.was_asked, content.has_expired) = (envelope.was_asked, false);
         (content.was_elsewhere, content.is_delayed) = (false, false);
         content.consumer = envelope.consumer.map(consumer::number);
+        content.trace = None;
         self.open.insert(channel, content);
     }
 
@@ -122,6 +127,13 @@ impl OpenContents {
             None => drop(self.open.remove(&channel)),
         }
         continued
+    }
+
+    /// The message of a channel names a trace.
+    pub fn is_of_trace(&mut self, channel: u16, trace: TraceContext) {
+        if let Some(content) = self.open.get_mut(&channel) {
+            content.trace = Some(trace);
+        }
     }
 
     /// The message of a channel is a dead letter.
@@ -167,6 +179,7 @@ impl OpenContents {
             was_elsewhere: content.was_elsewhere,
             is_delayed: content.is_delayed,
             consumer: content.consumer,
+            trace: content.trace,
         };
         (content.size == Some(content.seen) && !content.returned).then_some(recipient)
     }

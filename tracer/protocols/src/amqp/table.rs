@@ -6,6 +6,7 @@
 
 use super::method::short_string;
 use crate::Reader;
+use wirelap_events::TraceContext;
 
 /// The value of the first field of a table with this name and type; `None` if there is none before a type that is not known.
 pub(super) fn find<'a>(table: Reader<'a>, name: &[u8], kind: u8) -> Option<&'a [u8]> {
@@ -60,6 +61,21 @@ pub(super) fn headers(mut properties: Reader<'_>) -> Option<Reader<'_>> {
         }
     }
     Some(arguments(&mut properties))
+}
+
+/// The trace that a message names in the first of its headers that is well-formed: a long string, or bytes, as which some clients write texts.
+pub(super) fn trace_context(properties: Reader<'_>) -> Option<TraceContext> {
+    let mut table = headers(properties)?;
+    loop {
+        let len = table.u8()?;
+        let name = table.take(len.into())?;
+        let (kind, value) = value(&mut table)?;
+        if let Some(context) =
+            TraceContext::of_header(name, value).filter(|_| b"Sx".contains(&kind))
+        {
+            return Some(context);
+        }
+    }
 }
 
 fn find_if<'a>(

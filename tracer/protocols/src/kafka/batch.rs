@@ -31,7 +31,7 @@
 //! Compressed messages are together the value of another message, whose offset is that of the last of them.
 
 use super::fields::{KafkaFieldError, KafkaFields, KafkaResult, ensure};
-use wirelap_events::Count;
+use wirelap_events::{Count, TraceContext};
 
 /// Number of bytes up to and including the length.
 const PREFIX_BYTES: u64 = 12;
@@ -236,7 +236,8 @@ pub(super) fn message(mut fields: KafkaFields<'_>) -> KafkaResult<KafkaRecord<'_
     let key = fields.take(key)?;
     let len = fields.plain_bytes_len()?;
     ensure(len == fields.left())?;
-    Ok(KafkaRecord { timestamp: 0, offset: 0, key, len, value: fields.peek_up_to(len) })
+    let value = fields.peek_up_to(len);
+    Ok(KafkaRecord { timestamp: 0, offset: 0, key, len, value, headers: &[] })
 }
 
 /// A record, as far as it was captured.
@@ -251,6 +252,25 @@ pub(super) struct KafkaRecord<'a> {
     pub len: u64,
     /// The captured bytes of the value.
     pub value: &'a [u8],
+    /// The captured bytes behind the value: the headers; old messages have none.
+    headers: &'a [u8],
+}
+
+impl KafkaRecord<'_> {
+    /// The trace that the record names in the first header of that name that is well-formed. Headers behind what was captured are
+    /// as if they were not there.
+    pub fn trace_context(&self) -> Option<TraceContext> {
+        let mut fields = KafkaFields::new(self.headers, self.headers.len() as u64);
+        for _ in 0..fields.varint().ok()? {
+            let name = nullable(&mut fields).ok()?;
+            let name = fields.take(name).ok()?;
+            let value = nullable(&mut fields).ok()?;
+            if let Some(context) = TraceContext::of_header(name, fields.take(value).ok()?) {
+                return Some(context);
+            }
+        }
+        None
+    }
 }
 
 /// Number of bytes of the record that starts with `fields`, including its length field.
@@ -271,7 +291,9 @@ pub(super) fn record(mut fields: KafkaFields<'_>) -> KafkaResult<KafkaRecord<'_>
     let len = nullable(&mut fields)?;
     // The value is followed by the number of headers, so it cannot be all that remains.
     ensure(len < fields.left())?;
-    Ok(KafkaRecord { timestamp, offset, key, len, value: fields.peek_up_to(len) })
+    let (value, rest) = (fields.peek_up_to(len), fields.peek_up_to(fields.left()));
+    let headers = rest.get(value.len()..).filter(|_| value.len() as u64 == len).unwrap_or_default();
+    Ok(KafkaRecord { timestamp, offset, key, len, value, headers })
 }
 
 /// A length, 0 for null.

@@ -74,6 +74,7 @@ pub(super) fn report_record(
         Some((request, records)) => out.note(FrameNote::AwaitsPlace(records.number(*request, at))),
         None => {}
     }
+    out.trace_context(|| record.trace_context());
     out.frame(&Frame {
         range,
         name: "Record",

@@ -18,6 +18,7 @@
 use super::fields::{FieldError, MqttFields, ensure};
 use super::header::{FixedHeader, PacketType};
 use super::properties::{Properties, PropertyOwner};
+use wirelap_events::TraceContext;
 
 /// The protocol's versions that differ in layout. Version 3.1 has the layout of 3.1.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub(super) struct Publish<'a> {
     pub subscriptions: u32,
     /// True if the packet has at least one property.
     pub has_properties: bool,
+    /// The properties, if there are any, and what follows them.
+    properties: MqttFields<'a>,
     /// The captured bytes of the payload.
     pub payload: &'a [u8],
     pub payload_len: usize,
@@ -53,7 +56,7 @@ impl<'a> Publish<'a> {
     ) -> Result<Publish<'a>, FieldError> {
         let topic = fields.binary()?;
         let packet_id = if header.qos() > 0 { Some(fields.packet_id()?) } else { None };
-        let before = fields.left();
+        let (before, all) = (fields.left(), fields);
         let properties = match version {
             MqttVersion::V3 => Properties::default(),
             MqttVersion::V5 => {
@@ -67,9 +70,15 @@ impl<'a> Publish<'a> {
             expiry: properties.message_expiry,
             subscriptions: properties.subscriptions,
             has_properties: before.saturating_sub(fields.left()) > 1,
+            properties: all,
             payload: fields.captured_rest(),
             payload_len: fields.left(),
         })
+    }
+
+    /// The trace that the message names in its user properties, in the first one that is well-formed.
+    pub fn trace_context(&self) -> Option<TraceContext> {
+        self.has_properties.then(|| Properties::trace_context(self.properties))?
     }
 
     /// True if a client or broker that follows the specification could have sent this.

@@ -98,6 +98,7 @@ impl MqttConnection {
         if publish.subscriptions != 0 {
             out.subscription(publish.subscriptions);
         }
+        out.trace_context(|| publish.trace_context());
         let payload_len = publish.payload_len as u64;
         out.frame(&Frame {
             range,

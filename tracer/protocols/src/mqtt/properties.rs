@@ -8,6 +8,7 @@
 
 use super::fields::{FieldError, MqttFields, ensure};
 use super::header::PacketType;
+use wirelap_events::TraceContext;
 
 /// The owner of properties: a packet type, or the will inside CONNECT.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,9 @@ pub(super) struct Properties {
     /// The Topic Alias Maximum of a CONNECT or CONNACK: the highest alias that the other side may send.
     pub topic_alias_maximum: Option<u16>,
 }
+
+/// The User Property, of which there may be any number.
+const USER_PROPERTY: u8 = 38;
 
 const PUBLISH: u16 = 1 << PacketType::Publish as u8 | 1;
 const SUBSCRIBE: u16 = 1 << PacketType::Subscribe as u8;
@@ -63,7 +67,7 @@ const fn owners(id: u8) -> u16 {
         31 => CONNACK | ACKS | DISCONNECT | AUTH,
         33 | 34 | 39 => CONNECT | CONNACK,
         35 => PUBLISH & !1,
-        38 => {
+        USER_PROPERTY => {
             PUBLISH
                 | SUBSCRIBE
                 | 1 << PacketType::Unsubscribe as u8
@@ -94,6 +98,25 @@ impl Properties {
         Ok(found)
     }
 
+    /// The first trace that user properties name. `fields` begin with the length of all properties.
+    pub fn trace_context(mut fields: MqttFields<'_>) -> Option<TraceContext> {
+        let len = fields.varint().ok()?;
+        let mut inner = fields.sub(len as usize).ok()?;
+        let mut others = Properties::default();
+        while inner.left() > 0 {
+            let id = inner.u8().ok()?;
+            if id != USER_PROPERTY {
+                others.value(id, &mut inner).ok()?;
+                continue;
+            }
+            let (name, value) = (inner.binary().ok()?, inner.binary().ok()?);
+            if let Some(context) = TraceContext::of_header(name, value) {
+                return Some(context);
+            }
+        }
+        None
+    }
+
     fn value(&mut self, id: u8, fields: &mut MqttFields<'_>) -> Result<(), FieldError> {
         match id {
             1 | 23 | 25 | 36 | 37 | 40..=42 => ensure(fields.u8()? <= 1),
@@ -120,7 +143,7 @@ impl Properties {
                 self.topic_alias = Some(alias);
                 ensure(alias != 0)
             }
-            38 => fields.string().and_then(|_| fields.string()).map(drop),
+            USER_PROPERTY => fields.string().and_then(|_| fields.string()).map(drop),
             _ => Err(FieldError::Malformed),
         }
     }

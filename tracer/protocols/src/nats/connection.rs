@@ -228,6 +228,7 @@ impl NatsConnection {
         if let Some(subject) = message.deliver_to {
             out.subscription(subject);
         }
+        out.trace_context(|| parts.trace_context());
         out.frame(&Frame {
             range: pdu.range,
             name,

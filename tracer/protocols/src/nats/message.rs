@@ -2,7 +2,7 @@
 
 use super::line::{ControlLine, MessageLine, NatsOperation, is_word};
 use crate::Reader;
-use wirelap_events::FrameClass;
+use wirelap_events::{FrameClass, TraceContext};
 
 /// After a gap, a larger message is considered invalid; servers cannot be configured to accept more than 64 MiB.
 const PLAUSIBLE_BYTES: usize = 64 << 20;
@@ -31,6 +31,16 @@ impl<'a> MessageBody<'a> {
         let payload = reader.take_up_to(payload_len);
         CRLF.starts_with(reader.take_up_to(CRLF.len())).then_some(())?;
         Some(MessageBody { header, payload, payload_len })
+    }
+
+    /// The trace that the message names in the first line of its header that is well-formed and was captured whole.
+    pub fn trace_context(&self) -> Option<TraceContext> {
+        self.header.split_inclusive(|&byte| byte == b'\n').find_map(|line| {
+            let line = line.strip_suffix(b"\n")?;
+            let colon = line.iter().position(|&byte| byte == b':')?;
+            let (name, value) = line.split_at(colon);
+            TraceContext::of_header(name, value.strip_prefix(b":")?.trim_ascii())
+        })
     }
 }
 

@@ -316,6 +316,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::PassedOn
             | FrameNote::HasPublishersMark { .. }
             | FrameNote::MadeAt(_)
+            | FrameNote::TraceContext(_)
             | FrameNote::HasPlace(_)
             | FrameNote::IsAtPlace(_)
             | FrameNote::AwaitsPlace(_)
@@ -341,5 +342,9 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::InOrder { .. } => note,
         };
         self.out.note(mapped);
+    }
+
+    fn takes_trace_contexts(&self) -> bool {
+        self.out.takes_trace_contexts()
     }
 }

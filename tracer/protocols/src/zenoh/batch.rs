@@ -1,5 +1,6 @@
 //! Decodes a batch into frames.
 
+use super::attachment;
 use super::fragments::CompleteMessage;
 use super::keys::{KeyExprs, follow, resolve};
 use super::message::{Exchange, NetworkMessage};
@@ -242,6 +243,7 @@ impl<'s> BatchReader<'s> {
             if who.is_some_and(|who| who.passes_on(&message)) {
                 self.out.note(FrameNote::PassedOn);
             }
+            self.out.trace_context(|| attachment::trace_context(message.attachment));
             let books = KeyTables { sender: keys, receiver: &receiver.keys, scratch };
             frame.data = books.data(extent, &message);
             superseded =
@@ -309,6 +311,7 @@ impl<'s> BatchReader<'s> {
         };
         let queries = (who, &mut sender.queries, &mut receiver.queries);
         let superseded = note_query(queries, message, topic_of(&frame));
+        self.out.trace_context(|| attachment::trace_context(message.attachment));
         self.out.frame(&frame);
         if superseded {
             self.out.note(FrameNote::Superseded(1));

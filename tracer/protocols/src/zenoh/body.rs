@@ -8,7 +8,8 @@
 //! 5 ERR                     6: encoding     [encoding] extensions, z32 length, payload
 //!
 //! extensions   PUT, ERR: 1 source info, 2 shared memory (unit); PUT: 3 attachment
-//!              QUERY: 1 source info, 3 body (encoding, payload), 4 the body that follows is in shared memory
+//!              DEL: 1 source info, 2 attachment
+//!              QUERY: 1 source info, 3 body (encoding, payload), 4 the body that follows is in shared memory, 5 attachment
 //!
 //! source info  zid length (7..4) | zid | z32 entity | z32 SN
 //!
@@ -110,6 +111,7 @@ fn payload<'a>(
         match (ext.id, ext.body) {
             (1, ExtBody::Buf(info)) => message.key = Some(source(info)?),
             (2, ExtBody::Unit) => shared = true,
+            (3, ExtBody::Buf(attachment)) => message.attached(attachment),
             _ => {}
         }
         Ok(())
@@ -152,18 +154,20 @@ fn slices<'a>(at: &mut ZenohCursor<'a>, message: &mut NetworkMessage<'a>) -> Zen
     carries(&mut all, len, message)
 }
 
-fn del(
-    at: &mut ZenohCursor<'_>,
+fn del<'a>(
+    at: &mut ZenohCursor<'a>,
     header: u8,
     name: &'static str,
-    message: &mut NetworkMessage<'_>,
+    message: &mut NetworkMessage<'a>,
 ) -> ZenohResult<()> {
     if header & FLAG_5 != 0 {
         message.stamped(at.timestamp()?);
     }
     at.exts(header, |ext| {
-        if let (1, ExtBody::Buf(info)) = (ext.id, ext.body) {
-            message.key = Some(source(info)?);
+        match (ext.id, ext.body) {
+            (1, ExtBody::Buf(info)) => message.key = Some(source(info)?),
+            (2, ExtBody::Buf(attachment)) => message.attached(attachment),
+            _ => {}
         }
         Ok(())
     })?;
@@ -219,6 +223,7 @@ fn query_ext<'a>(
             carries(&mut value, len, message)?;
         }
         (4, ExtBody::Unit) => return Ok(true),
+        (5, ExtBody::Buf(attachment)) => message.attached(attachment),
         _ => {}
     }
     Ok(false)

@@ -1,6 +1,6 @@
 //! A network message, as far as it was decoded.
 
-use super::wire::{WireExpr, ZenohId};
+use super::wire::{WireExpr, ZenohCursor, ZenohId};
 use wirelap_events::{FrameClass, GlobalKey};
 
 /// The position of a message's payload.
@@ -63,6 +63,8 @@ pub struct NetworkMessage<'a> {
     pub exchange: Option<Exchange>,
     /// The body of a query, as far as it was captured.
     pub query: &'a [u8],
+    /// The application's attachment, if all of it was captured.
+    pub attachment: &'a [u8],
 }
 
 impl<'a> NetworkMessage<'a> {
@@ -82,6 +84,7 @@ impl<'a> NetworkMessage<'a> {
             mapping: None,
             exchange: None,
             query: &[],
+            attachment: &[],
         }
     }
 
@@ -89,6 +92,14 @@ impl<'a> NetworkMessage<'a> {
     pub(super) fn stamped(&mut self, (time, by): (u64, ZenohId)) {
         self.time = time;
         self.stamped_by = Some(by);
+    }
+
+    /// Sets the attachment.
+    pub(super) fn attached(&mut self, attachment: ZenohCursor<'a>) {
+        let captured = attachment.captured();
+        if captured.len() as u64 == attachment.remaining() {
+            self.attachment = captured;
+        }
     }
 
     /// Sets the frame's name and class.

@@ -14,6 +14,7 @@
 //! the message after it. Each network message is a frame. Each FRAGMENT is a frame, including its header, and the last one
 //! has the message. A compressed batch (LZ4) is a frame, and its messages are frames without bytes of their own.
 
+mod attachment;
 mod batch;
 mod body;
 mod compressed;

@@ -54,6 +54,7 @@ pub fn run(bytes: &[u8], mut warped: Option<(usize, Random)>) -> u64 {
     let config = Config {
         packets_only: !recording.is_own(),
         topics: true,
+        trace_contexts: true,
         tls_keys: keys.clone(),
         ..Config::default()
     };

@@ -97,7 +97,13 @@ impl Conversations {
             followers: VecDeque::new(),
             stuck: VecDeque::new(),
             swept: Nanos(0),
-            found: DecoderOutput { topics, client_names, group_names, ..DecoderOutput::default() },
+            found: DecoderOutput {
+                topics,
+                client_names,
+                group_names,
+                takes_trace_contexts: config.trace_contexts,
+                ..DecoderOutput::default()
+            },
             carried: None,
             muted_until: Nanos(0),
             clock_error: Nanos(0),

@@ -63,9 +63,13 @@ impl Deliveries {
             return;
         }
         let mut found = std::mem::take(&mut c.conversations.found_mut().all);
-        for found in found.drain(..) {
+        for mut found in found.drain(..) {
             // What was held back by a hole, or kept for recognition, may belong to either side.
             let direction = Direction { side: found.side, ..direction };
+            if let Some(flow) = c.conversations.flows_mut().flow_mut(direction) {
+                // Before anything that hosts may know in different ways decides over it.
+                found.trace.ordinal = flow.messages.number_at(found.extent.start);
+            }
             if let Some(found) = self.put_off(at, direction, found) {
                 self.take_message(at, direction, &found, c);
             }

@@ -153,6 +153,7 @@ impl Deliveries {
         delivery.stamp = message.facts.stamp;
         delivery.payload_len = message.facts.payload_len;
         delivery.topic = message.facts.topic;
+        delivery.trace = message.facts.trace;
         delivery.clock_error = self.clocks.error_over(legs);
         Some(whole)
     }
@@ -175,6 +176,7 @@ impl Deliveries {
         delivery.stamp = message.facts.stamp;
         delivery.payload_len = message.facts.payload_len;
         delivery.topic = message.facts.topic;
+        delivery.trace = message.facts.trace;
         for leg in others {
             let whole = is_whole(&leg);
             delivery.legs.clear();

@@ -74,6 +74,7 @@ pub fn new_leg(
             stamp: found.stamp,
             payload_len: found.payload_len,
             topic: found.topic.id,
+            trace: found.trace,
             subject: found.topic.subject,
             row,
             topology,

@@ -165,6 +165,7 @@ impl Messages {
         }
         let entry = &mut self.open[message];
         entry.facts.topic = entry.facts.topic.or(new.message.topic);
+        entry.facts.trace = entry.facts.trace.or(new.message.trace);
         entry.open.grow(1);
         self.waiting.grow(1);
         if entry.keeps_directions {

@@ -22,6 +22,7 @@ impl Messages {
         self.legs[key.0].links.has_child = true;
         self.lead(message, key.0);
         let entry = &mut self.open[message];
+        entry.facts.trace = new.message.trace.or(entry.facts.trace);
         if !entry.is_orphan {
             return (key, Joined::Earlier);
         }
@@ -85,6 +86,7 @@ impl Messages {
         }
         let message = &mut self.open[to];
         message.facts.topic = message.facts.topic.or(gone.facts.topic);
+        message.facts.trace = message.facts.trace.or(gone.facts.trace);
         message.number = gone.number.or(message.number);
         self.note_finished(to);
         if !gone.is_orphan && !gone.facts.repeats {
