@@ -15,7 +15,7 @@ impl Found {
     fn now(watch: &mut Watch) -> Found {
         for (pid, activity) in [(10, ThreadActivity::Blocked), (30, ThreadActivity::Asleep)] {
             let task = process(pid, "").task;
-            let state = ThreadState { task, activity, cpu_time: None };
+            let state = ThreadState { task, activity, ..ThreadState::default() };
             watch.world.tell(Body::State(state), &[]);
         }
         watch.take(100);

@@ -179,7 +179,7 @@ fn what_lies_unread_is_not_on_the_network() {
         pass_time(&mut correlator, &mut world, 2_000);
         assert_eq!(correlator.holding(Nanos(world.now)), [Pid(30)]);
         let told = world.events.len();
-        let state = ThreadState { task: process(30, "").task, activity, cpu_time: None };
+        let state = ThreadState { task: process(30, "").task, activity, ..ThreadState::default() };
         world.tell(Body::State(state), &[]);
         correlator.take(&world.events[told].event(), &mut |_: &Delivery| ());
         let why = correlator.snapshot(Nanos(world.now)).groups.remove(0).why;
