@@ -147,7 +147,7 @@ fn named_places(
             oldest: now - late.since,
             place,
             is_for_busy_readers: place == Whereabouts::Broker
-                && late.topics.iter().all(|topic| busy_readers.get(*topic, seen.rows)),
+                && late.topics.iter().all(|topic| busy_readers.include_those_of(*topic, seen.rows)),
             leg: u8::try_from(leg).unwrap_or(u8::MAX),
             are_seen_there: late.are_seen,
             process: (pid != Pid(0)).then(named),
