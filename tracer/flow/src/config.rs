@@ -53,6 +53,13 @@ pub struct Config {
     pub max_flow_bytes: ParkingLimits,
 }
 
+impl Config {
+    /// True if packets of TCP are observed.
+    pub fn sees_packets(&self) -> bool {
+        self.packets_only || self.detail > TraceDetail::Ends
+    }
+}
+
 impl Default for Config {
     fn default() -> Config {
         Config {

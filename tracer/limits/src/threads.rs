@@ -12,7 +12,11 @@ pub const LONGEST_LOCK_CHECK: Nanos = us(200);
 /// Age up to which a look at a thread tells what it does now.
 pub const THREAD_STATE_FRESHNESS: Nanos = ms(2_000);
 
-/// A process that could run was on a CPU for less than this part of the time between two looks: it waited for one.
+/// A thread that could run waited for a CPU for more than this part of the time between two looks: others have it. One that could run
+/// for a moment when it was looked at did not.
+pub const WAITING_DIVISOR: u64 = 2;
+
+/// Where such waits are not known: a process that could run was on a CPU for less than this part of the time between two looks: it waited for one.
 pub const RUNNABLE_DIVISOR: u64 = 10;
 
 /// Wait for a CPU from which on it may keep others of the process waiting for long.

@@ -104,8 +104,8 @@ pub fn thread_states(pid: Pid) -> Vec<ThreadState> {
     let tasks = process.and_then(|process| process.tasks().ok());
     let cpu_time = i32::try_from(pid.0).ok().and_then(cpu_clock);
     let cpu_time = cpu_time.and_then(|time| u64::try_from(time.as_nanos()).ok()).map(Nanos);
-    let stats = tasks.into_iter().flatten().filter_map(|task| task.ok()?.stat().ok());
-    let state = |stat: procfs::process::Stat| {
+    let state = |task: procfs::process::Task| {
+        let stat = task.stat().ok()?;
         let activity = match stat.state {
             'T' | 't' => ThreadActivity::Stopped,
             'D' => ThreadActivity::Blocked,
@@ -114,9 +114,15 @@ pub fn thread_states(pid: Pid) -> Vec<ThreadState> {
             _ => return None,
         };
         let tid = Tid(u32::try_from(stat.pid).ok()?);
-        Some(ThreadState { task: TaskId { pid, tid }, activity, cpu_time })
+        // Without the kernel's statistics of the scheduler, all of its numbers are 0.
+        let schedstat = task.schedstat().ok().filter(|seen| seen.sum_exec_runtime > 0);
+        let (waited, ran) = (
+            schedstat.as_ref().map(|seen| Nanos(seen.run_delay)),
+            schedstat.as_ref().map(|seen| Nanos(seen.sum_exec_runtime)),
+        );
+        Some(ThreadState { task: TaskId { pid, tid }, activity, cpu_time, waited, ran })
     };
-    stats.filter_map(state).take(MAX_THREADS).collect()
+    tasks.into_iter().flatten().filter_map(|task| state(task.ok()?)).take(MAX_THREADS).collect()
 }
 
 /// The CPU time and memory that a process has used so far.

@@ -40,15 +40,22 @@ impl Why {
 /// True if a broker has messages for a reader that does not read, which is not the broker's doing, unless it is stopped or blocked
 /// itself.
 fn is_kept_for_reader(open: &Overdue) -> bool {
-    let is_off = matches!(open.activity, Some(ThreadActivity::Stopped | ThreadActivity::Blocked));
-    open.place == Whereabouts::Broker && open.is_for_busy_readers && !is_off
+    open.place == Whereabouts::Broker && open.is_for_busy_readers && !is_off(open)
+}
+
+/// True if the process that has the messages is stopped or blocked.
+fn is_off(open: &Overdue) -> bool {
+    matches!(open.activity, Some(ThreadActivity::Stopped | ThreadActivity::Blocked))
 }
 
 fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
     let throttled = throttled(open, setting);
     let in_turn = by_name(setting.protocol).is_some_and(Protocol::answers_in_turn);
+    // What may still be on its way is held up by its reader only if that cannot run at all.
+    let is_proven = open.are_seen_there || is_off(open);
     // Until it has answered an earlier request, it is meant to read nothing: what holds that one up is not known.
-    let known = kind(open).filter(|&(kind, _)| !in_turn || kind != VerdictKind::Backpressure);
+    let known = kind(open)
+        .filter(|&(kind, _)| is_proven && (!in_turn || kind != VerdictKind::Backpressure));
     let (kind, segment) = match (known, throttled) {
         (known, Some(_)) => {
             (VerdictKind::CpuThrottled, known.map_or(Segment::BrokerDwell, |(_, segment)| segment))
@@ -111,7 +118,7 @@ fn circumstance(open: &Overdue, segment: Segment) -> Circumstance {
 fn kind(open: &Overdue) -> Option<(VerdictKind, Segment)> {
     let runs = open.activity == Some(ThreadActivity::Running);
     let has_no_cpu = open.activity == Some(ThreadActivity::Runnable);
-    let is_off = matches!(open.activity, Some(ThreadActivity::Stopped | ThreadActivity::Blocked));
+    let is_off = is_off(open);
     Some(match open.place {
         // What left one socket of this host and is not in the other was lost, and TCP sends it again.
         Whereabouts::Network => (VerdictKind::Retransmission, Segment::StackRx),
@@ -159,6 +166,7 @@ mod tests {
             place,
             leg: 2,
             process: Some((task, Comm::default())),
+            are_seen_there: true,
             is_for_busy_readers: false,
             activity: Some(activity),
         };
@@ -177,6 +185,7 @@ mod tests {
             place: Whereabouts::LeftUnread,
             leg: 1,
             process: Some((TaskId { pid: Pid(7), tid: Tid(7) }, Comm::default())),
+            are_seen_there: true,
             is_for_busy_readers: false,
             activity: Some(ThreadActivity::Asleep),
         };
@@ -220,6 +229,7 @@ mod tests {
                 place,
                 leg: 2,
                 process: Some(task(pid)),
+                are_seen_there: true,
                 is_for_busy_readers,
                 activity: Some(activity),
             };
@@ -237,5 +247,33 @@ mod tests {
         for off in [ThreadActivity::Stopped, ThreadActivity::Blocked] {
             assert_eq!(named(true, off), Some(VerdictKind::BrokerStalled), "{off:?}");
         }
+    }
+
+    #[test]
+    fn what_may_still_be_on_its_way_is_held_up_by_a_reader_that_cannot_run_alone() {
+        let named = |place, are_seen_there, activity| {
+            let open = Overdue {
+                messages: 3,
+                oldest: Nanos::from_millis(2_000),
+                place,
+                leg: 2,
+                process: Some((TaskId { pid: Pid(7), tid: Tid(7) }, Comm::default())),
+                are_seen_there,
+                is_for_busy_readers: false,
+                activity: Some(activity),
+            };
+            let now = Nanos::from_millis(20_000);
+            verdict(&open, &Setting::default(), now).map(|verdict| verdict.kind)
+        };
+        let reader = Whereabouts::ReaderQueue;
+        for activity in [ThreadActivity::Asleep, ThreadActivity::Running, ThreadActivity::Runnable]
+        {
+            assert_eq!(named(reader, false, activity), None, "{activity:?}");
+            assert!(named(reader, true, activity).is_some(), "{activity:?}");
+        }
+        let stopped = named(reader, false, ThreadActivity::Stopped);
+        assert_eq!(stopped, Some(VerdictKind::ClientStalled));
+        let broker = named(Whereabouts::BrokerQueue, false, ThreadActivity::Blocked);
+        assert_eq!(broker, Some(VerdictKind::BrokerStalled));
     }
 }

@@ -49,6 +49,8 @@ pub struct Overdue {
     pub leg: u8,
     /// The process that has them, or that sent them where they are on the network; `None` if it is not known.
     pub process: Option<(TaskId, Comm)>,
+    /// True if they were seen to be there. Otherwise they may be on the way to the socket, which nobody observes.
+    pub are_seen_there: bool,
     /// True if all of them are of topics, or for readers, of which other messages lie unread in a reader's receive queue.
     pub is_for_busy_readers: bool,
     /// The activity of that process a moment ago; `None` if nobody looked.

@@ -15,7 +15,7 @@ impl Found {
     fn now(watch: &mut Watch) -> Found {
         for (pid, activity) in [(10, ThreadActivity::Blocked), (30, ThreadActivity::Asleep)] {
             let task = process(pid, "").task;
-            let state = ThreadState { task, activity, cpu_time: None };
+            let state = ThreadState { task, activity, ..ThreadState::default() };
             watch.world.tell(Body::State(state), &[]);
         }
         watch.take(100);
@@ -92,7 +92,9 @@ fn record(n: usize) -> Vec<u8> {
 #[test]
 fn a_broker_of_kafka_that_hangs_with_a_fetch_is_named() {
     // At the second port the protocol is not known before there is an answer.
-    ["127.0.0.1:9092", "127.0.0.1:7831"].map(|server| check(&kafka_at(server)));
+    for server in ["127.0.0.1:9092", "127.0.0.1:7831"] {
+        check(&kafka_at(server));
+    }
 }
 
 fn kafka_at(server: &'static str) -> Asking {

@@ -1,10 +1,12 @@
 //! Only sends and reads are observed, and the bytes that are sent.
 
+use crate::audience::{Fate, pass};
 use crate::brokered::{BROKER, house};
 use crate::played::{Played, seen};
-use wirelap_correlate::{Config, Holes, SnapshotNote};
+use wirelap_correlate::{Config, Correlator, Holes, SnapshotNote, VerdictKind, Whereabouts};
 use wirelap_events::{
-    Body, Packet, PacketHook, Segment, SendCall, SendKind, Stage, TraceDetail, WrittenBytes,
+    Body, Delivery, Nanos, Packet, PacketHook, Pid, Segment, SendCall, SendKind, Stage,
+    ThreadActivity, ThreadState, TraceDetail, WrittenBytes,
 };
 use wirelap_test_support::compose::mqtt::publish;
 use wirelap_test_support::compose::{payload, stamp};
@@ -141,4 +143,49 @@ fn a_connection_from_before_is_followed() {
     }
     let all = u64::from(MESSAGES);
     assert_eq!(played(&world).counts(), [all, all, all, 0]);
+}
+
+/// A subscriber does not read for two seconds; where its messages are while it sleeps, and while it is stopped, and what is said.
+#[test]
+fn what_lies_unread_is_not_on_the_network() {
+    for (activity, kind) in [
+        (ThreadActivity::Asleep, None),
+        (ThreadActivity::Stopped, Some(VerdictKind::ClientStalled)),
+    ] {
+        let mut world = World::new();
+        let (mut publisher, mut subscribers) = house(&mut world, 1);
+        for n in 0..30 {
+            let bytes = publish("t", &payload(stamp(n), 64));
+            world.message(&mut publisher.up, &bytes);
+            pass(
+                &mut world,
+                &mut subscribers[0].down,
+                &bytes,
+                if n < 25 { Fate::Read } else { Fate::Unread },
+            );
+        }
+        let mut correlator =
+            Correlator::new(Config { detail: TraceDetail::Ends, ..Config::default() });
+        let mut ignore = |_: &Delivery| ();
+        for event in at_the_ends(&world.events) {
+            correlator.take(&event.event(), &mut ignore);
+        }
+        let mut pass_time = |correlator: &mut Correlator, world: &mut World, ms: u64| {
+            for _ in 0..ms / 10 {
+                world.now += 10_000_000;
+                correlator.tick(Nanos(world.now), &mut ignore);
+            }
+        };
+        pass_time(&mut correlator, &mut world, 2_000);
+        assert_eq!(correlator.holding(Nanos(world.now)), [Pid(30)]);
+        let told = world.events.len();
+        let state = ThreadState { task: process(30, "").task, activity, ..ThreadState::default() };
+        world.tell(Body::State(state), &[]);
+        correlator.take(&world.events[told].event(), &mut |_: &Delivery| ());
+        let why = correlator.snapshot(Nanos(world.now)).groups.remove(0).why;
+        let open: Vec<_> = why.open.iter().map(|one| (one.place, one.messages)).collect();
+        assert_eq!(open, [(Whereabouts::ReaderQueue, 5)]);
+        let named = why.verdicts.iter().find(|one| one.open.is_some()).map(|one| one.kind);
+        assert_eq!(named, kind, "{:?}", why.verdicts);
+    }
 }

@@ -57,7 +57,7 @@ fn problems(group: &Group) -> Vec<&Verdict> {
 
 fn doing(world: &mut World, pid: u32, activity: ThreadActivity) {
     let task = process(pid, "").task;
-    world.tell(Body::State(ThreadState { task, activity, cpu_time: None }), &[]);
+    world.tell(Body::State(ThreadState { task, activity, ..ThreadState::default() }), &[]);
 }
 
 #[test]

@@ -154,6 +154,10 @@ pub struct ThreadState {
     pub activity: ThreadActivity,
     /// Time for which the threads of its process have had a CPU; `None` if it is not known.
     pub cpu_time: Option<Nanos>,
+    /// Time for which the thread could run and has waited for a CPU so far (`/proc/PID/task/TID/schedstat`); `None` if it is not known.
+    pub waited: Option<Nanos>,
+    /// Time for which the thread has had a CPU so far; known where `waited` is.
+    pub ran: Option<Nanos>,
 }
 
 /// Activity of a thread. The variants are in ascending order: a process does what its most active thread does.

@@ -81,12 +81,15 @@ impl Marks {
         }
     }
 
-    /// True if the receiving socket has `extent`, and all before it: bytes behind a hole are there for nobody.
-    pub fn has_arrived(&self, extent: ByteRange) -> bool {
+    /// True if the receiving socket has `extent`, and all before it: bytes behind a hole are there for nobody. `None` if nobody sees
+    /// what comes in; `sees_packets` tells whether packets are observed at all.
+    pub fn has_arrived(&self, extent: ByteRange, sees_packets: bool) -> Option<bool> {
         match self {
-            Marks::Tcp(marks) if marks.is_followed() => marks.is_there(extent),
-            Marks::Tcp(marks) => marks.was_received(extent),
-            Marks::Udp(marks) => marks.was_received(extent),
+            Marks::Tcp(marks) if marks.is_followed() => Some(marks.is_there(extent)),
+            Marks::Tcp(marks) => {
+                marks.sees_arrivals(sees_packets).then(|| marks.was_received(extent))
+            }
+            Marks::Udp(marks) => Some(marks.was_received(extent)),
         }
     }
 

@@ -361,6 +361,12 @@ impl TcpMarks {
         self.rxs.covering(extent.last()).next().is_some()
     }
 
+    /// True if packets are seen to come in. Where packets are observed, bytes that were read without any that came in show that these are
+    /// not.
+    pub fn sees_arrivals(&self, sees_packets: bool) -> bool {
+        !self.rxs.is_unused() || sees_packets && !self.has_reads()
+    }
+
     /// The longest time between two moments in which bytes were lost and not there.
     pub fn missing_between(&self, since: Nanos, to: Nanos) -> Option<LossGap> {
         self.losses.missing_between(since, to)

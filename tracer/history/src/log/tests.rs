@@ -75,6 +75,7 @@ fn what_flaps_each_quarter_second_fills_nothing() {
                     messages: 7,
                     oldest: Nanos(1),
                     place: Whereabouts::Broker,
+                    are_seen_there: true,
                     is_for_busy_readers: false,
                     leg: 1,
                     process: None,

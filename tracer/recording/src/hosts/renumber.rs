@@ -56,7 +56,7 @@ impl Renumbering {
                 self.namespace(netns);
                 self.thread(task);
             }
-            Body::State(ThreadState { task, activity: _, cpu_time: _ })
+            Body::State(ThreadState { task, activity: _, cpu_time: _, waited: _, ran: _ })
             | Body::Ended(ProcessEnd { task, status: _, out_of_memory: _ }) => self.thread(task),
             Body::Closed(id)
             | Body::Retransmit(Retransmit { socket: id, start: _, len: _, recovery: _ }) => {

@@ -22,7 +22,7 @@ fields! {
     Retransmit { socket, start, len; recovery }
     DroppedPacket { flow, cause, reason, len; outward, queued, tcp, netns, mtu }
     LostEvents { probe, count; cause }
-    ThreadState { task, activity; cpu_time }
+    ThreadState { task, activity; cpu_time, waited, ran }
     ProcessEnd { task, status, out_of_memory }
     FlowKey { transport, src, dst, scope }
 }
@@ -70,6 +70,20 @@ mod tests {
         let ready = ReadyKind::Datagram { packet, seen: None };
         assert_eq!(ReadKind::take(&mut Bytes(&old(&as_read))), Some(read));
         assert_eq!(ReadyKind::take(&mut Bytes(&old(&as_ready))), Some(ready));
+    }
+
+    /// Earlier recordings do not say for how long threads have waited for a CPU.
+    #[test]
+    fn states_of_earlier_recordings_have_no_waits() {
+        let cpu_time = Some(Nanos(300));
+        let (waited, ran) = (Some(Nanos(9)), Some(Nanos(8)));
+        let state = ThreadState { cpu_time, waited, ran, ..ThreadState::default() };
+        let mut bytes = Vec::new();
+        state.put(&mut bytes);
+        assert_eq!(ThreadState::take(&mut Bytes(&bytes)), Some(state));
+        bytes.truncate(bytes.len() - 4);
+        let earlier = ThreadState { waited: None, ran: None, ..state };
+        assert_eq!(ThreadState::take(&mut Bytes(&bytes)), Some(earlier));
     }
 
     /// Earlier recordings do not say why events were lost: nearly always, the ring buffer was full.

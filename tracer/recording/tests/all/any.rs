@@ -38,7 +38,7 @@ pub fn told() -> impl Strategy<Value = OwnedEvent> {
         drops().prop_map(Body::Drop),
         (probe(), any::<u64>(), loss_cause())
             .prop_map(|(probe, count, cause)| Body::Lost(LostEvents { probe, count, cause })),
-        (task(), 0usize..5, any::<Option<u64>>()).prop_map(|(task, doing, cpu)| {
+        (task(), 0usize..5, any::<[Option<u64>; 3]>()).prop_map(|(task, doing, times)| {
             let all = [
                 ThreadActivity::Stopped,
                 ThreadActivity::Asleep,
@@ -46,7 +46,9 @@ pub fn told() -> impl Strategy<Value = OwnedEvent> {
                 ThreadActivity::Runnable,
                 ThreadActivity::Running,
             ];
-            Body::State(ThreadState { task, activity: all[doing], cpu_time: cpu.map(Nanos) })
+            let [cpu_time, waited, ran] = times.map(|time| time.map(Nanos));
+            let activity = all[doing];
+            Body::State(ThreadState { task, activity, cpu_time, waited, ran })
         }),
         any::<bool>().prop_map(Body::Window),
         any::<u64>().prop_map(|since| Body::Waiting(Nanos(since))),

@@ -23,8 +23,8 @@ impl BusyReaders {
         self.topics.extend([(row, topic), (row, 0)]);
     }
 
-    /// True if the messages of a topic are for one of these readers, as far as is known.
-    pub fn get(&self, (row, topic): RowTopic, rows: &Rows) -> bool {
+    /// True if one of these readers gets a topic, as far as is known.
+    pub fn include_those_of(&self, (row, topic): RowTopic, rows: &Rows) -> bool {
         let get_earlier = || {
             let row = rows.get(row);
             let mut readers = row.into_iter().flat_map(|row| row.readers.connections(topic));

@@ -71,13 +71,19 @@ impl Deliveries {
             return one.goes_on.then_some(Whereabouts::Broker);
         }
         lies_unread(self, flow, one.leg, seen).then(|| {
-            match (flow.marks.has_arrived(one.leg.extent), one.goes_on) {
-                (false, _) => Whereabouts::Network,
-                (true, false) => Whereabouts::ReaderQueue,
-                (true, true) if is_throttled(flow, seen.coverage.now()) => Whereabouts::Throttled,
-                (true, true) => Whereabouts::BrokerQueue,
+            match (self.has_arrived(flow, one.leg), one.goes_on) {
+                (Some(false), _) => Whereabouts::Network,
+                (_, false) => Whereabouts::ReaderQueue,
+                (_, true) if is_throttled(flow, seen.coverage.now()) => Whereabouts::Throttled,
+                (_, true) => Whereabouts::BrokerQueue,
             }
         })
+    }
+
+    /// True if a leg's bytes are in their receiver's socket; `None` if that is not observed. Then its reader is the likelier place: both
+    /// ends are on this host.
+    pub(super) fn has_arrived(&self, flow: &Flow, leg: &LegState) -> Option<bool> {
+        flow.marks.has_arrived(leg.extent, self.config.sees_packets())
     }
 
     /// True if a message that nobody read on this host is on its way to another one, which has not acknowledged it.

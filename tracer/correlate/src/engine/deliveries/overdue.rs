@@ -24,6 +24,8 @@ struct LateMessages {
     /// Time since which the first of them was under way.
     since: Nanos,
     topics: FxHashSet<RowTopic>,
+    /// True if all of them are known to be there.
+    are_seen: bool,
 }
 
 /// Overdue messages by place, and the readers that leave some of them unread.
@@ -78,10 +80,16 @@ impl Deliveries {
                 None => (place, end.pid.unwrap_or_default()),
             };
             let key = (message.facts.row, place, self.messages.depth_of(leg), pid);
-            let new = LateMessages { count: 0, since: message.at, topics: FxHashSet::default() };
+            let new = LateMessages {
+                count: 0,
+                since: message.at,
+                topics: FxHashSet::default(),
+                are_seen: true,
+            };
             let late = found.by_place.entry(key).or_insert(new);
             late.count.grow(1);
             late.since = late.since.min(message.at);
+            late.are_seen &= leg.was_read() || self.has_arrived(flow, leg).is_some();
             if place == Whereabouts::Broker {
                 late.topics.insert(topic);
             }
@@ -139,8 +147,9 @@ fn named_places(
             oldest: now - late.since,
             place,
             is_for_busy_readers: place == Whereabouts::Broker
-                && late.topics.iter().all(|topic| busy_readers.get(*topic, seen.rows)),
+                && late.topics.iter().all(|topic| busy_readers.include_those_of(*topic, seen.rows)),
             leg: u8::try_from(leg).unwrap_or(u8::MAX),
+            are_seen_there: late.are_seen,
             process: (pid != Pid(0)).then(named),
             activity: seen.host.states().of(pid, now),
         };

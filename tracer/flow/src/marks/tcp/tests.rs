@@ -335,3 +335,26 @@ fn what_more_is_known_of_is_not_packets_alone() {
         assert_eq!(marks.packets_alone(range(0, 10)), None);
     }
 }
+
+#[test]
+fn what_nobody_sees_come_in_is_not_known_to_be_on_the_way() {
+    let at = |offset: u64| Offset::START.plus(offset);
+    let range = |start, end| ByteRange { start: at(start), end: at(end) };
+    let arrived = |tell: &dyn Fn(&mut TcpMarks), sees_packets| {
+        let mut marks = marks();
+        tell(&mut marks);
+        super::super::Marks::Tcp(marks).has_arrived(range(100, 200), sees_packets)
+    };
+    let reads = |marks: &mut TcpMarks| {
+        marks.read(range(0, 100), Nanos(9), TaskId::default(), Chain::new());
+    };
+    let comes_in = |marks: &mut TcpMarks, range| marks.rx(range, Nanos(8), None);
+    assert_eq!(arrived(&|_| (), false), None);
+    assert_eq!(arrived(&reads, false), None);
+    assert_eq!(arrived(&reads, true), None, "it was read, and nobody saw it come");
+    assert_eq!(arrived(&|_| (), true), Some(false), "the first ones are lost");
+    assert_eq!(arrived(&|marks| comes_in(marks, range(0, 100)), true), Some(false));
+    assert_eq!(arrived(&|marks| comes_in(marks, range(100, 200)), false), Some(true));
+    assert_eq!(arrived(&|marks| marks.ready(at(100), Nanos(8), true), false), Some(false));
+    assert_eq!(arrived(&|marks| marks.ready(at(200), Nanos(8), true), false), Some(true));
+}
