@@ -389,7 +389,9 @@ mod tests {
             rest(NETWORK, 21, 900, SleepCall::Poll, None),
         ];
         let (mut threads, processes) = (Threads::new(16), Processes::default());
-        wakes.iter().for_each(|wake| threads.wake(wake.woken, Cpu(0), wake));
+        for wake in &wakes {
+            threads.wake(wake.woken, Cpu(0), wake);
+        }
         let ms = |at: u64| at * 1_000_000;
         let first = delivered::leg(&[(Stage::Send, 0), (Stage::Read, ms(100))]);
         let mut second = delivered::leg(&[(Stage::Send, ms(810)), (Stage::Read, ms(950))]);
