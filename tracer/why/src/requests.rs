@@ -111,9 +111,8 @@ fn is_answering_client(verdict: &Verdict) -> bool {
 
 /// Tells of a client what would be told of a broker in its place. One that does not watch its connection sleeps while data is there for it.
 fn tell_of_client(verdict: &mut Verdict, weighed: &Gathered) {
-    let is_awaiting_others = is_awaiting_others(verdict);
     let is_stalled = verdict.kind != VerdictKind::BrokerCpuBound;
-    if is_awaiting_others || is_stalled && !waited_for_none(verdict, weighed) {
+    if is_stalled && !waited_for_none(verdict, weighed) {
         (verdict.severity, verdict.remedy) = (Severity::Note, Remedy::None);
     }
     verdict.kind = if is_stalled { VerdictKind::ClientStalled } else { VerdictKind::ReaderBusy };

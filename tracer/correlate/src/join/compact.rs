@@ -269,6 +269,7 @@ mod tests {
         let ever = Nanos(u64::MAX);
         MessageRequest {
             made: Some(ever),
+            by: Some(TaskId { pid: Pid(u32::MAX), tid: Tid(u32::MAX) }),
             read: Some(ever),
             there: Some(ever),
             free_since: Some(ever),
@@ -316,7 +317,8 @@ mod tests {
         };
         let times = farthest_times();
         let range = ByteRange { start: Offset(u64::MAX), end: Offset(u64::MAX) };
-        let credit = Credit { at: ever, full: ever, own: ever, unknown: ever };
+        let by = Some(task);
+        let credit = Credit { at: ever, full: ever, own: ever, unknown: ever, by };
         Leg {
             flow: ends(1).flow,
             from: Some(SocketId(u64::MAX)),

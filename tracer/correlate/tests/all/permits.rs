@@ -2,7 +2,7 @@
 //! connection.
 
 use crate::played::Played;
-use wirelap_events::{Circumstances, Nanos};
+use wirelap_events::{Circumstances, Nanos, TaskId, Tid};
 use wirelap_test_support::compose::{amqp, nats};
 use wirelap_test_support::world::{Connection, World, process};
 
@@ -40,6 +40,13 @@ impl House {
         self.world.message(&mut self.consumer.up, bytes)
     }
 
+    /// The same, by this thread of the consumer.
+    fn said_by(&mut self, tid: Tid, bytes: &[u8]) {
+        let reads = std::mem::replace(&mut self.consumer.up.from.1.task.tid, tid);
+        self.said(bytes);
+        self.consumer.up.from.1.task.tid = reads;
+    }
+
     /// The facts about the second leg of each message, in order.
     fn facts(&self) -> Vec<Circumstances> {
         let played = Played::of(&self.world);
@@ -74,6 +81,24 @@ fn each_channel_of_amqp_has_a_limit_of_its_own() {
     assert_eq!(rooms[..3], [None; 3]);
     assert!(is_of(rooms[3], first) && is_of(rooms[4], second), "{rooms:?}");
     assert_eq!(rooms[5], None, "nobody acknowledged there");
+}
+
+#[test]
+fn the_thread_that_asks_or_acknowledges_is_known() {
+    let mut house = House::new(5672, b"AMQP\0\0\x09\x01");
+    let (worker, asker) = (Tid(77), Tid(78));
+    for (tag, text) in [(1, "first"), (2, "second")] {
+        house.published(&amqp::publish("", text, text.as_bytes()));
+        house.delivered(&amqp::deliver("", text, tag, text.as_bytes()));
+        house.said_by(worker, &amqp::ack(1, tag, false));
+    }
+    house.published(&amqp::publish("", "third", b"third"));
+    house.said_by(asker, &amqp::get("third"));
+    house.delivered(&amqp::got("third", 3, b"third"));
+    let facts = house.facts();
+    let tid = |by: Option<TaskId>| by.map(|task| task.tid);
+    assert_eq!(tid(facts[1].permission.credit.unwrap().by), Some(worker));
+    assert_eq!((facts[1].request.by, tid(facts[2].request.by)), (None, Some(asker)));
 }
 
 #[test]

@@ -135,6 +135,8 @@ pub struct LegPath {
 pub struct MessageRequest {
     /// Time at which the receiver made it; `None` if messages are pushed.
     pub made: Option<Nanos>,
+    /// The thread that wrote it; `None` if that was not seen.
+    pub by: Option<TaskId>,
     /// Time at which the sender had read it; `None` if that was not seen.
     pub read: Option<Nanos>,
     /// Time at which it was there for the sender; `None` if that was not seen.
@@ -316,6 +318,8 @@ pub struct Credit {
     pub own: Nanos,
     /// For how much of the rest it is not known whether it had some.
     pub unknown: Nanos,
+    /// The thread that wrote the last acknowledgement; `None` if that was not seen.
+    pub by: Option<TaskId>,
 }
 
 /// Lost bytes of a leg's connection.

@@ -4,7 +4,7 @@
 use super::direction::Flow;
 use super::requests::{first_left, waits_for_acknowledgement};
 use crate::marks::Marks;
-use wirelap_events::{ByteRange, Nanos, Offset, Receipt};
+use wirelap_events::{ByteRange, Nanos, Offset, Receipt, TaskId};
 
 impl Flow {
     /// Time at which all bytes before `end` were there for their reader; `None` if that was not
@@ -43,6 +43,12 @@ impl Flow {
         }
         let path = self.marks.path(byte, 0);
         path.send.or(first_left(&path))
+    }
+
+    /// The thread that wrote the byte before `end`, if its sender is seen.
+    pub fn writer_of(&self, end: Offset) -> Option<TaskId> {
+        let Marks::Tcp(marks) = &self.marks else { return None };
+        marks.written_by(ByteRange::last_before(end)).map(|(_, task)| task)
     }
 
     /// Times of a confirmation that ends before `end`, whose receiver answered it by `answered`; `None`

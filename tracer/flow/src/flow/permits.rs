@@ -11,7 +11,7 @@
 //! times it may send.
 
 use std::collections::VecDeque;
-use wirelap_events::{Credit, Nanos, Offset};
+use wirelap_events::{Credit, Nanos, Offset, TaskId};
 use wirelap_limits::causes::NOTICEABLE_TIME;
 
 /// Consumers or channels of a connection that are remembered.
@@ -43,6 +43,8 @@ pub struct Acknowledgement {
     pub full: Option<Nanos>,
     /// The times that it tells of.
     pub answered: Answered,
+    /// The thread that wrote it, if that was seen.
+    pub by: Option<TaskId>,
 }
 
 /// The consumers or channels of one connection.
@@ -55,6 +57,8 @@ struct LinePermits {
     line: u64,
     /// The last acknowledgement that let its sender send more again: when it was seen, and its end.
     last: Option<(Nanos, Offset)>,
+    /// The thread that wrote the last acknowledgement of which that was seen.
+    by: Option<TaskId>,
     /// Before, it is not known how long it took itself, unless there is a span.
     unknown_until: Nanos,
     /// Times in which the receiver had messages that it had not acknowledged.
@@ -112,6 +116,7 @@ impl Permits {
             Answered::Within(had, sent) => one.spans.add(had.max(seen.full.unwrap_or(had)), sent),
             Answered::By(at) => one.unknown_until = one.unknown_until.max(at),
         }
+        one.by = seen.by.or(one.by);
         if permits_more {
             let last = one.last.map(|(at, _)| at);
             let since = seen.full.or(last).unwrap_or_default();
@@ -143,6 +148,7 @@ impl Permits {
             full: one.full_within(had, at, arrived),
             own,
             unknown: until - had - known.min(until - had),
+            by: one.by,
         }
     }
 
@@ -237,6 +243,7 @@ impl Span {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirelap_events::Tid;
 
     fn ms(ms: u64) -> Nanos {
         Nanos::from_millis(ms)
@@ -259,8 +266,9 @@ mod tests {
         answered: Answered,
         permits_more: bool,
     ) {
-        let seen = Acknowledgement { at: ms(at), end: Offset(at), full: full.map(ms), answered };
-        permits.acknowledged(line, &seen, permits_more, |_| Some(ms(at)));
+        let (at, end, full, by) = (ms(at), Offset(at), full.map(ms), None);
+        let seen = Acknowledgement { at, end, full, answered, by };
+        permits.acknowledged(line, &seen, permits_more, |_| Some(at));
     }
 
     /// The receiver's own time and the unknown time, in milliseconds.
@@ -309,12 +317,25 @@ mod tests {
             end: Offset(910),
             full: Some(ms(900)),
             answered: answered(905, 910),
+            by: None,
         };
         permits.acknowledged(1, &seen, true, |_| None);
         let credit = permits.credit(1, (ms(0), ms(1_000)), |_| Some(ms(915)));
         assert_eq!((credit.full, credit.own), (ms(25), ms(15)));
         assert_eq!(permits.full_within(ms(105), ms(912), |_| Some(ms(915))), ms(17));
         assert_eq!(permits.full_within(ms(200), ms(800), |_| None), ms(0));
+    }
+
+    #[test]
+    fn who_wrote_the_last_acknowledgement_is_known() {
+        let mut permits = Permits::default();
+        let by = |tid| Some(TaskId { tid: Tid(tid), ..TaskId::default() });
+        for (at, by) in [(10, by(1)), (20, by(2)), (30, None)] {
+            let answered = Answered::By(ms(at));
+            let seen = Acknowledgement { at: ms(at), end: Offset(at), full: None, answered, by };
+            permits.acknowledged(1, &seen, true, |_| None);
+        }
+        assert_eq!(permits.credit(1, (ms(0), ms(30)), |_| None).by, by(2));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Requests and permissions between the ends of a conversation.
 
 use crate::marks::Path;
-use wirelap_events::{Nagle, Nanos, Offset, Receipt, Release, RequestLimits};
+use wirelap_events::{Nagle, Nanos, Offset, Receipt, Release, RequestLimits, TaskId};
 use wirelap_protocols::Side;
 
 /// A sender lets its receiver pass a message on.
@@ -31,6 +31,8 @@ pub const CONSUMERS: usize = 16;
 pub struct Request {
     /// Time at which it was seen.
     pub at: Nanos,
+    /// The thread that wrote it, if that was seen.
+    pub by: Option<TaskId>,
     /// One past its last byte.
     pub end: Offset,
     /// The consumer that it is for, where a connection has several.

@@ -3,7 +3,8 @@
 use super::scheduling::Processes;
 use super::wakeups::Threads;
 use wirelap_events::{
-    Delivery, Holder, Hop, Leg, LegOffCpu, Nanos, OffCpu, SleepCall, Stage, TaskId, Transport,
+    Credit, Delivery, Holder, Hop, Leg, LegOffCpu, Nanos, OffCpu, SleepCall, Stage, TaskId,
+    Transport,
 };
 use wirelap_limits::causes::NOTICEABLE_TIME;
 
@@ -127,11 +128,15 @@ impl Schedules<'_> {
         let Some(sent) = leg.times.get(Stage::Send) else { return };
         let seen = &leg.circumstances;
         let asking = || Some((seen.request.free_since?.max(read), seen.request.made?.min(sent)));
-        if let (Some((from, to)), Some(reader)) = (asking(), leg.reader)
+        // Another thread than the one that reads may do the work, and ask or acknowledge when it is done.
+        let asker = seen.request.by.or(leg.reader);
+        let answerer = |credit: &Credit| credit.by.or(leg.reader);
+        if let (Some((from, to)), Some(reader)) = (asking(), asker)
             && to > from
         {
             rests.requester = self.rested(reader, from, to);
-        } else if let (Some(credit), Some(reader)) = (seen.awaited_credit(), leg.reader)
+        } else if let Some(credit) = seen.awaited_credit()
+            && let Some(reader) = answerer(&credit)
             && credit.own > Nanos(0)
         {
             // While it had nothing to acknowledge, it slept.
@@ -273,7 +278,7 @@ pub fn has_slept(hop: &Hop, read: Nanos, by: Option<TaskId>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::{Cpu, OffCpuReason, Pid, Tid, Wake};
+    use wirelap_events::{Circumstances, Cpu, MessageRequest, OffCpuReason, Pid, Tid, Wake};
     use wirelap_test_support::delivered;
 
     const NETWORK: u32 = 1;
@@ -346,52 +351,80 @@ mod tests {
         assert_eq!((rested.blocker.task, rested.polled), (task(HANDLER), Nanos::from_millis(19)));
     }
 
-    /// A reader sleeps for most of the time, which this ends, while another thread of its process waits for a CPU: its sleep, and the wait.
-    fn beside_a_queue(last: Wake) -> (Nanos, Nanos) {
+    /// A reader sleeps for most of the time, which `last` ends, while another thread of its process waits so: its rests.
+    fn beside(waiting: Wake, last: Wake) -> OffCpu {
         let first = rest(NETWORK, 11, 20, SleepCall::Poll, None);
-        let queued = rest(HANDLER, 310, 400, SleepCall::Lock, Some(NETWORK));
         let (mut threads, mut processes) = (Threads::new(16), Processes::default());
-        for (wake, ran) in [(first, 20), (queued, 800), (last, 900)] {
+        for (wake, ran) in [(first, 20), (waiting, 800), (last, 900)] {
             threads.wake(Nanos::from_millis(ran), Cpu(0), &wake);
             processes.wake(Nanos::from_millis(ran), &wake);
         }
         let schedules = Schedules { threads: &threads, processes: &processes };
         let (from, to) = (Nanos::from_millis(100), Nanos::from_millis(900));
-        let rested = schedules.followed(task(NETWORK), from, to).unwrap();
-        (rested.asleep, rested.waited)
+        schedules.followed(task(NETWORK), from, to).unwrap()
     }
 
     #[test]
-    fn who_waits_for_others_elsewhere_waits_for_no_cpu_of_its_process() {
+    fn who_waits_for_others_elsewhere_waits_for_no_cpu_and_no_quota_of_its_process() {
         let ms = Nanos::from_millis;
+        let queued = rest(HANDLER, 310, 400, SleepCall::Lock, Some(NETWORK));
+        let throttled = Wake { throttled: ms(400), ..queued };
+        let rested = |waiting, last| {
+            let rested = beside(waiting, last);
+            (rested.asleep, rested.waited, rested.throttled)
+        };
         let by_own = rest(NETWORK, 100, 900, SleepCall::Poll, Some(HANDLER));
-        assert_eq!(beside_a_queue(by_own), (ms(400), ms(400)));
+        assert_eq!(rested(queued, by_own), (ms(400), ms(400), Nanos(0)));
+        assert_eq!(rested(throttled, by_own), (ms(400), ms(400), ms(400)));
         for call in [SleepCall::Call, SleepCall::Poll] {
             let by_data = rest(NETWORK, 100, 900, call, None);
-            assert_eq!(beside_a_queue(by_data), (ms(800), Nanos(0)));
+            assert_eq!(rested(queued, by_data), (ms(800), Nanos(0), Nanos(0)));
+            assert_eq!(rested(throttled, by_data), (ms(800), Nanos(0), Nanos(0)));
         }
     }
 
+    /// A consumer's thread reads until 20 ms and sleeps until 900 ms, while another one computes; one of the two asks, or acknowledges, at
+    /// 800 ms: what that one slept meanwhile.
+    fn slept_by(by: Option<u32>, tell: impl Fn(&mut Circumstances, Option<TaskId>)) -> Nanos {
+        let wakes = [
+            rest(HANDLER, 1, 15, SleepCall::Lock, Some(NETWORK)),
+            rest(NETWORK, 11, 20, SleepCall::Poll, None),
+            rest(NETWORK, 21, 900, SleepCall::Poll, None),
+        ];
+        let (mut threads, processes) = (Threads::new(16), Processes::default());
+        for wake in &wakes {
+            threads.wake(wake.woken, Cpu(0), wake);
+        }
+        let ms = |at: u64| at * 1_000_000;
+        let first = delivered::leg(&[(Stage::Send, 0), (Stage::Read, ms(100))]);
+        let mut second = delivered::leg(&[(Stage::Send, ms(810)), (Stage::Read, ms(950))]);
+        second.reader = Some(task(NETWORK));
+        tell(&mut second.circumstances, by.map(task));
+        let mut delivery = delivered::delivery(vec![first, second]);
+        Schedules { threads: &threads, processes: &processes }.fill(&mut delivery);
+        delivery.off_cpu_of(1).requester.unwrap().asleep
+    }
+
     #[test]
-    fn who_waits_for_others_elsewhere_waits_for_no_quota() {
-        let asleep = |by: Option<u32>| {
-            let first = rest(NETWORK, 11, 20, SleepCall::Poll, None);
-            let throttled = Wake {
-                throttled: Nanos::from_millis(400),
-                ..rest(HANDLER, 310, 400, SleepCall::Lock, Some(NETWORK))
+    fn who_works_before_it_acknowledges_does_not_sleep_as_who_reads_does() {
+        let ms = Nanos::from_millis;
+        let asks = |seen: &mut Circumstances, by| {
+            seen.request = MessageRequest {
+                made: Some(ms(800)),
+                free_since: Some(ms(100)),
+                by,
+                ..MessageRequest::default()
             };
-            let last = rest(NETWORK, 100, 900, SleepCall::Poll, by);
-            let (mut threads, mut processes) = (Threads::new(16), Processes::default());
-            for (wake, ran) in [(first, 20), (throttled, 800), (last, 900)] {
-                threads.wake(Nanos::from_millis(ran), Cpu(0), &wake);
-                processes.wake(Nanos::from_millis(ran), &wake);
-            }
-            let schedules = Schedules { threads: &threads, processes: &processes };
-            let (from, to) = (Nanos::from_millis(100), Nanos::from_millis(900));
-            schedules.followed(task(NETWORK), from, to).unwrap().throttled
         };
-        assert_eq!(asleep(Some(HANDLER)), Nanos::from_millis(400));
-        assert_eq!(asleep(None), Nanos(0));
+        let acknowledges = |seen: &mut Circumstances, by| {
+            let (at, own) = (ms(800), ms(700));
+            seen.permission.credit = Some(Credit { at, full: own, own, by, ..Credit::default() });
+        };
+        for by in [None, Some(NETWORK)] {
+            assert_eq!([slept_by(by, asks), slept_by(by, acknowledges)], [ms(700); 2]);
+        }
+        let other = Some(HANDLER);
+        assert_eq!([slept_by(other, asks), slept_by(other, acknowledges)], [Nanos(0); 2]);
     }
 
     #[test]

@@ -178,7 +178,8 @@ impl Conversations {
                 let control = conversation.flow_mut(direction.side).control_mut();
                 control.note_arrived_answer(&before, came.min(at));
             }
-            let seen = Request { at, end, line, free_since, ..Request::default() };
+            let by = conversation.flow(direction.side).writer_of(end);
+            let seen = Request { at, by, end, line, free_since, ..Request::default() };
             let request = Request { after_loss, ask, ..seen };
             conversation.flow_mut(direction.side).control_mut().add_request(request);
         }
@@ -200,7 +201,8 @@ impl Conversations {
                 None => Answered::By(at),
             };
             let mut permits = flow.control_mut().permits.take().unwrap_or_default();
-            let acknowledgement = Acknowledgement { at, end: found.end, full, answered };
+            let (end, by) = (found.end, flow.writer_of(found.end));
+            let acknowledgement = Acknowledgement { at, end, full, answered, by };
             permits.acknowledged(found.line, &acknowledgement, found.permits_more, |end| {
                 flow.arrived(end)
             });

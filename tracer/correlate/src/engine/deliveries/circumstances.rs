@@ -95,6 +95,7 @@ fn request_made_at(flow: &Flow, made: Nanos) -> MessageRequest {
     let read = request.and_then(|request| request.read);
     MessageRequest {
         made: Some(made),
+        by: request.and_then(|request| request.by),
         read: read.map(|(at, _)| at),
         there: request.and_then(|request| request.there),
         free_since: request.and_then(|request| request.free_since),

@@ -112,7 +112,7 @@ fn a_publisher_that_is_not_seen_is_not_blamed() {
 
 /// An acknowledgement at 900 µs.
 fn acknowledged(own: u64, unknown: u64) -> Credit {
-    Credit { at: us(900), full: us(800), own: us(own), unknown: us(unknown) }
+    Credit { at: us(900), full: us(800), own: us(own), unknown: us(unknown), by: None }
 }
 
 #[test]
