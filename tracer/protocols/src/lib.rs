@@ -34,6 +34,7 @@ pub mod signature;
 pub mod sink;
 pub mod stream;
 pub mod tls;
+mod tls_record;
 pub mod websocket;
 pub mod xrce;
 pub mod zenoh;

@@ -1,9 +1,5 @@
 //! Records of TLS (RFC 8446 §5.1, RFC 5246 §6.2.1) whose text is not read.
 //!
-//! ```text
-//! record   | type, 20..24 | 3 | minor | length u16 | fragment |
-//! ```
-//!
 //! Each record of application data is a message that one socket sends and another one reads. It may hold several messages
 //! of the protocol inside, or a part of one, and nothing in it says what becomes of it at a broker. Records of TLS 1.3 do
 //! not tell the end of the handshake: those of the server before the client's first one, and that one, are taken for it, and
@@ -13,9 +9,10 @@
 
 use crate::connection::frame_without_data;
 use crate::foreign::tls_hello;
-use crate::{
-    Connection, FrameSink, MessageRouting, Pdu, PduLen, Protocol, Reader, Recognition, Side,
+use crate::tls_record::{
+    ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, HANDSHAKE, HEADER, HEARTBEAT, record, strict_len,
 };
+use crate::{Connection, FrameSink, MessageRouting, Pdu, PduLen, Protocol, Recognition, Side};
 use wirelap_events::{DecodedMessage, Frame, FrameClass, Transport};
 
 /// TLS of which no text is read.
@@ -25,35 +22,7 @@ pub struct TlsRecords;
 /// The registry's entry.
 pub static PROTOCOL: TlsRecords = TlsRecords;
 
-/// Bytes before the fragment.
-const HEADER: usize = 5;
-
-const CHANGE_CIPHER_SPEC: u8 = 20;
-const ALERT: u8 = 21;
-const HANDSHAKE: u8 = 22;
-const APPLICATION_DATA: u8 = 23;
-const HEARTBEAT: u8 = 24;
-
 const CLIENT_HELLO: u8 = 1;
-
-/// The longest fragment: 2¹⁴ bytes, and what encryption may add (RFC 5246 §6.2.3).
-pub(crate) const LONGEST_RECORD: u16 = 16_384 + 2048;
-
-/// Returns the type of a record that starts with `head`, and its length; `None` if none starts there.
-pub(crate) fn record(head: &[u8]) -> Option<(u8, PduLen)> {
-    let mut reader = Reader::new(head);
-    let kind = reader.u8().filter(|kind| (CHANGE_CIPHER_SPEC..=HEARTBEAT).contains(kind))?;
-    let Some(major) = reader.u8() else { return Some((kind, PduLen::Need(HEADER))) };
-    if major != 3 {
-        return None;
-    }
-    let len = reader.u8().and_then(|_| reader.u16_be());
-    match len {
-        None => Some((kind, PduLen::Need(HEADER))),
-        Some(len) if len > LONGEST_RECORD => None,
-        Some(len) => Some((kind, PduLen::Known(HEADER as u64 + u64::from(len)))),
-    }
-}
 
 impl Protocol for TlsRecords {
     fn name(&self) -> &'static str {
@@ -132,7 +101,7 @@ impl Connection for TlsConnection {
     }
 
     fn resync(&self, _: Side, head: &[u8]) -> bool {
-        crate::foreign::is_tls_record(head)
+        strict_len(head).is_some()
     }
 
     fn server(&self) -> Option<Side> {

@@ -33,6 +33,7 @@ mod places;
 mod protocol_search;
 mod quic;
 mod quic_layer;
+mod quic_stream;
 mod quic_streams;
 mod quic_waiting;
 mod reader_pauses;

@@ -1,6 +1,6 @@
 //! The streams of a QUIC connection: those that are read, and what is remembered of others.
 
-use super::quic_layer::QuicStream;
+use super::quic_stream::{KnownStream, QuicStream, StreamEntry};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use wirelap_events::Offset;
@@ -19,26 +19,6 @@ pub struct QuicStreams {
     pub open: Vec<QuicStream>,
     /// The streams that are not read any more, or not now.
     pub known: KnownStreams,
-}
-
-/// A stream that was read before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KnownStream {
-    /// The next byte of each side, if that was known.
-    pub next: [Option<Offset>; 2],
-    /// True if nothing more comes.
-    pub is_finished: bool,
-}
-
-/// The knowledge of a stream of which bytes come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StreamEntry {
-    /// It begins.
-    New,
-    /// It was read before.
-    Known(KnownStream),
-    /// It may have been read before.
-    Forgotten,
 }
 
 /// The streams that were read before.

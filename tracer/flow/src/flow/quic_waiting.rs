@@ -2,7 +2,8 @@
 
 use super::conversation::{Conversation, State};
 use super::output::DecoderOutput;
-use super::quic_layer::{CarriedBytes, QuicLayer};
+use super::quic_layer::QuicLayer;
+use super::quic_stream::CarriedBytes;
 use super::reassembly::{Piece, Reassembly};
 use super::tls::text::TlsText;
 use wirelap_events::{Nanos, Offset, Saturate};

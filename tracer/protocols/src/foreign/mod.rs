@@ -39,11 +39,6 @@ pub use datagrams::datagram;
 pub use name::ForeignName;
 pub(crate) use tls::hello as tls_hello;
 
-/// True if a TLS record starts with these bytes, by its type, version and length.
-pub(crate) fn is_tls_record(head: &[u8]) -> bool {
-    tls::record(head).is_some()
-}
-
 /// Bytes that are kept of a direction's beginning.
 const HEAD_BYTES: usize = 8 << 10;
 

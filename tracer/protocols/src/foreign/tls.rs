@@ -9,11 +9,9 @@
 
 use super::name::{ForeignName, TLS, name_text};
 use crate::Reader;
-use crate::tls::LONGEST_RECORD;
+use crate::tls_record::{HANDSHAKE, LONGEST_RECORD, strict_len};
 use wirelap_events::{Count, SmallCount};
 
-const HANDSHAKE: u8 = 22;
-const APPLICATION_DATA: u8 = 23;
 const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;
 
@@ -111,7 +109,7 @@ impl LateRecords {
         while at < len {
             let rest =
                 usize::try_from(at.0).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
-            let Some(record) = record(rest) else {
+            let Some(record) = strict_len(rest) else {
                 // A record's first bytes at a packet's end contradict nothing.
                 let is_cut = rest.len() < 5 && rest.first().is_some_and(|b| (20..=23).contains(b));
                 *self =
@@ -131,20 +129,4 @@ impl LateRecords {
         let name = ForeignName { is_encrypted: true, ..ForeignName::of(TLS, None) };
         (self.found >= ENOUGH_RECORDS).then_some(name)
     }
-}
-
-/// Bytes of an application-data record, which from TLS 1.2 on says version 3.3, or of another one of that version.
-pub fn record(bytes: &[u8]) -> Option<u64> {
-    let mut reader = Reader::new(bytes);
-    let kind = reader.u8()?;
-    let (major, minor, len) = (reader.u8()?, reader.u8()?, reader.u16_be()?);
-    let fits = match kind {
-        APPLICATION_DATA => (17..=LONGEST_RECORD).contains(&len),
-        // Change cipher spec, alert.
-        20 => len == 1,
-        21 => len == 2 || (17..64).contains(&len),
-        HANDSHAKE => (4..=LONGEST_RECORD).contains(&len),
-        _ => false,
-    };
-    (fits && major == 3 && (1..=3).contains(&minor)).then(|| 5 + u64::from(len))
 }

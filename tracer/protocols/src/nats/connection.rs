@@ -12,7 +12,7 @@ use super::replies::Replies;
 use super::servers::Servers;
 use super::subscriptions::NatsSubscriptions;
 use crate::connection::frame_without_data;
-use crate::{Connection, Encryption, FrameNote, FrameSink, Pdu, PduLen, Side, tls};
+use crate::{Connection, Encryption, FrameNote, FrameSink, Pdu, PduLen, Side, tls_record};
 use wirelap_events::{DecodedMessage, Frame, FrameClass, Offset, Size, SmallCount};
 
 /// The decoder of one connection.
@@ -256,7 +256,9 @@ impl Connection for NatsConnection {
     fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {
         match ControlLine::read(head) {
             Ok(line) => line.pdu_len().map_or(PduLen::Invalid, PduLen::Known),
-            Err(PduLen::Invalid) => tls::record(head).map_or(PduLen::Invalid, |(_, len)| len),
+            Err(PduLen::Invalid) => {
+                tls_record::record(head).map_or(PduLen::Invalid, |(_, len)| len)
+            }
             Err(why) => why,
         }
     }
@@ -283,7 +285,7 @@ impl Connection for NatsConnection {
 
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
         let Ok(line) = ControlLine::read(pdu.bytes) else {
-            self.is_encrypted |= tls::record(pdu.bytes).is_some();
+            self.is_encrypted |= tls_record::record(pdu.bytes).is_some();
             return out.frame(&frame_without_data(pdu.range, "record", FrameClass::Opaque));
         };
         match line.verb.kind {
