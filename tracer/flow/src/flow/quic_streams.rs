@@ -3,7 +3,6 @@
 use super::quic_stream::{KnownStream, QuicStream, StreamEntry};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
-use wirelap_events::Offset;
 use wirelap_protocols::Side;
 
 /// Streams that are read at a time: most implementations let each end have 100 open.
@@ -106,6 +105,7 @@ impl QuicStreams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirelap_events::Offset;
 
     fn known(next: u64, is_finished: bool) -> KnownStream {
         KnownStream { next: [Some(Offset(next)), None], is_finished }
