@@ -105,6 +105,7 @@ pub struct Collector<'a> {
     passed_on: bool,
     /// True if that message lay in a queue until its time there was over.
     has_expired: bool,
+    past: u32,
     /// True if that message lay in another queue before.
     was_rerouted: bool,
     /// True if that message is marked as retained by its publisher.
@@ -149,6 +150,7 @@ impl<'a> Collector<'a> {
             is_unsure: false,
             passed_on: false,
             has_expired: false,
+            past: 0,
             was_rerouted: false,
             publishers_mark: None,
             withheld: None,
@@ -211,6 +213,7 @@ impl FrameSink for Collector<'_> {
         let is_unsure = std::mem::take(&mut self.is_unsure);
         let passed_on = std::mem::take(&mut self.passed_on);
         let has_expired = std::mem::take(&mut self.has_expired);
+        let past = std::mem::take(&mut self.past);
         let was_rerouted = std::mem::take(&mut self.was_rerouted);
         let publishers_mark = self.publishers_mark.take();
         let withheld = self.withheld.take();
@@ -251,7 +254,7 @@ impl FrameSink for Collector<'_> {
             let assembly = fragments.map(|fragments| fragments.message);
             let own = found_message(self.side, data);
             let own = Found { passed_on, has_expired, was_rerouted, withheld, shared, ..own };
-            let own = Found { publishers_mark, ..own };
+            let own = Found { publishers_mark, past, ..own };
             let mut found = Found { reader, assembly, made_at, follows_after, kept_for, ..own };
             found.topic.id = topic_id;
             // A stamp tells more.
@@ -318,9 +321,7 @@ impl FrameSink for Collector<'_> {
             }
             FrameNote::Withheld(why) => self.withheld = Some(why),
             FrameNote::WasRerouted => self.was_rerouted = true,
-            FrameNote::HasPublishersMark { subscription } => {
-                self.publishers_mark = Some(subscription);
-            }
+            FrameNote::HasPublishersMark(number) => self.publishers_mark = Some(number),
             FrameNote::TakenOver { requests_ago } => self.reader.taken_over = Some(requests_ago),
             FrameNote::AwaitsCommit => self.control.committed = true,
             FrameNote::Releases { first, message, receipt } => {
@@ -347,6 +348,7 @@ impl FrameSink for Collector<'_> {
             FrameNote::UncertainStart => self.is_unsure = true,
             FrameNote::PassedOn => self.passed_on = true,
             FrameNote::Expired => self.has_expired = true,
+            FrameNote::TellsPast(past) => self.past = past,
             FrameNote::UnreadMessages(messages) => {
                 found.gaps.unread[self.side as usize].grow(messages);
             }

@@ -6,6 +6,7 @@ use super::consumer;
 use super::content::{Continued, OpenContents};
 use super::dead_letter::DeadLetter;
 use super::frame::{self, AmqpFrameHeader, FrameKind, OPENING};
+use super::headers::WayHeaders;
 use super::method::{AmqpAcknowledgement, AmqpDelivery, BASIC, Envelope, Method, refusal};
 use super::permits::Permits;
 use super::queue;
@@ -150,6 +151,9 @@ impl AmqpConnection {
     /// Tells of the message that is complete on a channel what it waits for, or may have waited for, and who gets it.
     fn tell_recipient(&self, side: Side, channel: u16, out: &mut dyn FrameSink) {
         let Some(recipient) = self.contents[side as usize].ends(channel) else { return };
+        if recipient.past != 0 {
+            out.note(FrameNote::TellsPast(recipient.past));
+        }
         if recipient.is_delayed {
             out.note(FrameNote::Withheld(Withheld::ForDelay));
         } else if self.server != Some(side) && self.transactions.is_in_one(channel) {
@@ -188,18 +192,20 @@ impl AmqpConnection {
             return out.frame(&frame_without_data(range, NAME, FrameClass::Opaque));
         }
         let class = class_of(contents.header(header.channel, size));
+        let headers = WayHeaders::read(reader);
+        contents.tells_past(header.channel, headers.past());
         if self.server == Some(side) {
-            if let Some(letter) = DeadLetter::read(reader) {
+            if let Some(letter) = DeadLetter::read(&headers) {
                 contents.is_dead_letter(header.channel, letter);
             }
-            if queue::was_delayed(reader) {
+            if headers.was_delayed() {
                 contents.is_delayed(header.channel, true);
             }
         } else {
             if let Some(kept_for) = queue::expiration(reader) {
                 out.discards(Discard::After(kept_for));
             }
-            if queue::delay(reader).is_some() {
+            if headers.is_delayed() {
                 contents.is_delayed(header.channel, false);
             }
         }

@@ -28,6 +28,8 @@ struct OpenContent {
     has_expired: bool,
     was_elsewhere: bool,
     is_delayed: bool,
+    /// A number for what its headers tell of earlier; 0 for nothing.
+    past: u32,
     /// A number for the consumer that it is for.
     consumer: Option<u64>,
     /// Bytes of the whole body; `None` before the header.
@@ -52,6 +54,8 @@ pub(super) struct Recipient {
     pub was_elsewhere: bool,
     /// The message is kept by its exchange for a time before any queue has it, or was.
     pub is_delayed: bool,
+    /// A number for what the message tells of queues and exchanges that it was in before; 0 for nothing.
+    pub past: u32,
     /// A number for the consumer.
     pub consumer: Option<u64>,
 }
@@ -103,7 +107,7 @@ impl OpenContents {
         envelope.write_topic(&mut content.topic);
         (content.redelivered, content.returned) = (envelope.redelivered, envelope.returned);
         (content.was_asked, content.has_expired) = (envelope.was_asked, false);
-        (content.was_elsewhere, content.is_delayed) = (false, false);
+        (content.was_elsewhere, content.is_delayed, content.past) = (false, false, 0);
         content.consumer = envelope.consumer.map(consumer::number);
         self.open.insert(channel, content);
     }
@@ -130,6 +134,13 @@ impl OpenContents {
             letter.first_published.write_topic(&mut content.topic);
             content.has_expired = letter.has_expired;
             content.was_elsewhere = true;
+        }
+    }
+
+    /// The message of a channel tells by its headers where it was before, with this number for all of that.
+    pub fn tells_past(&mut self, channel: u16, past: u32) {
+        if let Some(content) = self.open.get_mut(&channel) {
+            content.past = past;
         }
     }
 
@@ -166,6 +177,7 @@ impl OpenContents {
             has_expired: content.has_expired,
             was_elsewhere: content.was_elsewhere,
             is_delayed: content.is_delayed,
+            past: content.past,
             consumer: content.consumer,
         };
         (content.size == Some(content.seen) && !content.returned).then_some(recipient)

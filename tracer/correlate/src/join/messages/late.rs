@@ -22,6 +22,7 @@ impl Messages {
         self.legs[key.0].links.has_child = true;
         self.lead(message, key.0);
         let entry = &mut self.open[message];
+        entry.facts.past = new.message.past;
         if !entry.is_orphan {
             return (key, Joined::Earlier);
         }

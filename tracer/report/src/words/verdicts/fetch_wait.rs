@@ -9,7 +9,7 @@ pub const WORDS: VerdictWords = VerdictWords {
     title: "fetch or poll wait at the broker",
     short: "fetch wait",
     title_of: |verdict| verdict.evidence.iter().find_map(title_by_clause),
-    means: "the broker has the message and nobody has asked for it (at the receiver that asked late, or at nobody, where the receiver awaited the answers to earlier requests), it waits for more (at the broker), it keeps the message in a queue until that expires (RabbitMQ's dead letters), it may send no more before an acknowledgement (MQTT, AMQP, JetStream), or another server of its cluster has not copied it (Kafka: at the follower); a note where it awaited an earlier answer, and threads wait for a CPU as long",
+    means: "the broker has the message and nobody has asked for it (at the receiver that asked late, or at nobody, where the receiver awaited the answers to earlier requests), it waits for more (at the broker), it keeps the message in a queue until that expires (RabbitMQ's dead letters) or for as long as its publisher wishes (`x-delay`, `$delayed`), it may send no more before an acknowledgement (MQTT, AMQP, JetStream), or another server of its cluster has not copied it (Kafka: at the follower); a note where it awaited an earlier answer, and threads wait for a CPU as long",
     evidence: "when the receiver had last asked, whether it awaited an answer until then, and how long (`max_wait_ms`) and for how much (`min_bytes`) its request lets the broker wait; whether the acknowledgement was on its way, or how long it took the subscriber is not known",
     helps: "keep a request open; `fetch.min.bytes`, `fetch.max.wait.ms` (`fetch.wait.max.ms`); `max_inflight_messages`, the Receive Maximum, the prefetch count, `max_ack_pending`",
     remedy: |_| "let the consumer ask before there is something to fetch (long polling), and more often",
@@ -27,7 +27,7 @@ pub const WORDS: VerdictWords = VerdictWords {
             Clause::AskedLate => "it asked for messages only after the broker had them".into(),
             Clause::AcknowledgedLate => "the broker sends it only so many messages before one is acknowledged, and it was late to acknowledge".into(),
             Clause::AwaitsCommit => "the messages are a transaction's, and the consumer is given only what is committed (`isolation.level`)".into(),
-            Clause::Expired => "the messages lay in a queue of the broker until their time there was over, which handed them on as dead letters (`x-death`: `expired`)".into(),
+            Clause::Expired => "the broker kept the messages until their time was over: a queue's, which handed them on as dead letters (`x-death`: `expired`), or a delay that their publisher had asked for (`x-delay`, `$delayed`)".into(),
             Clause::ReplicaAwaited => "it copies what the broker has, and had not asked for more: before it has a message, the broker confirms it to no producer that wants all copies (`acks=all`), hands it to no consumer, and reads no further request of that producer".into(),
             Clause::AcknowledgementUnderWay => "the broker sends the subscriber only so many messages before one is acknowledged, and the acknowledgement was on its way".into(),
             Clause::RequestWaits(Some(ask)) => format!(
