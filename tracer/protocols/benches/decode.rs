@@ -9,7 +9,7 @@ use std::io::Write;
 use wirelap_events::{ByteRange, Frame, Offset, Transport};
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Connection, Pdu, Protocol, Side, by_name};
-use wirelap_test_support::compose::{kafka, mqtt, nats, payload, plain, stamp, zmtp};
+use wirelap_test_support::compose::{amqp, kafka, mqtt, nats, payload, plain, stamp, zmtp};
 
 const TOPIC: &str = "wirelap/bench";
 
@@ -50,6 +50,32 @@ impl Flow {
     }
 }
 
+/// Headers of an application.
+const NAMES: [&str; 8] = [
+    "traceparent",
+    "tracestate",
+    "content-type",
+    "Nats-Msg-Id",
+    "x-request-id",
+    "x-tenant",
+    "schema-version",
+    "source",
+];
+
+fn nats_with_headers(payload_len: usize) -> Vec<u8> {
+    let lines = NAMES.map(|name| format!("{name}: 00-4bf92f3577b34da6a3ce929d0e0e4736\r\n"));
+    let header = format!("NATS/1.0\r\n{}\r\n", lines.concat());
+    let total = header.len() + payload_len;
+    let line = format!("HMSG wirelap.bench 1 {} {total}\r\n", header.len());
+    [line.as_bytes(), header.as_bytes(), &stamped(payload_len), b"\r\n"].concat()
+}
+
+fn amqp_with_headers(payload_len: usize) -> Vec<u8> {
+    let fields: Vec<(&str, &str)> =
+        NAMES.iter().map(|name| (*name, "00-4bf92f3577b34da6a3ce929d0e0e4736")).collect();
+    amqp::deliver_with(["ex", "bench"], 7, &fields, &stamped(payload_len))
+}
+
 /// A `WriteRequest` with a stamped `ByteString`, of anybody's session.
 fn opcua_write(payload_len: usize) -> Vec<u8> {
     let mut body = vec![1, 0, 0xA1, 2, 0, 0];
@@ -76,6 +102,9 @@ fn small(c: &mut Criterion) {
         ("mqtt, CONNECT not seen", "mqtt", &[][..], mqtt::publish(TOPIC, &stamped(64))),
         ("nats PUB", "nats", &[][..], nats::message("PUB wirelap.bench", &stamped(64))),
         ("nats MSG", "nats", &[][..], nats::message("MSG wirelap.bench 1", &stamped(64))),
+        ("nats HMSG, eight headers", "nats", &[][..], nats_with_headers(64)),
+        ("amqp", "amqp", &[][..], amqp::deliver("ex", "bench", 7, &stamped(64))),
+        ("amqp, eight headers", "amqp", &[][..], amqp_with_headers(64)),
         ("zmtp, two parts", "zmtp", &[][..], zmtp_message(64)),
         ("opcua", "opcua", &[][..], opcua_write(64)),
         ("plain tcp", "tcp", &[][..], plain(stamp(7), 64)),

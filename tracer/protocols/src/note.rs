@@ -204,13 +204,14 @@ pub enum FrameNote<'a> {
     /// The sender of the message in the next frame has it from somebody else: the message itself names another origin.
     PassedOn,
     /// The message in the next frame is marked as retained by its publisher, and not by its sender, a server: it may be sent for the first
-    /// time, unless the server had it before its receiver subscribed.
-    HasPublishersMark {
-        /// The number, in [`FrameNote::Subscribes`], of the first subscription of the receiver that the message is for; 0 if it is not known.
-        subscription: u32,
-    },
+    /// time, unless the server had it before its receiver subscribed. This is the number, in [`FrameNote::Subscribes`], of the first subscription
+    /// of the receiver that it is for; 0 if it is not known.
+    HasPublishersMark(u32),
     /// The message in the next frame lay in a queue of its sender, a server, for as long as that keeps messages nobody takes.
     Expired,
+    /// The message in the next frame tells where it was before, or is to be kept for a time. This is a number for all of that: as long as it is what
+    /// its publisher has sent, nothing of that happened since.
+    TellsPast(u32),
     /// The message in the next frame says that its publisher made it at this time, in nanoseconds since 1970.
     MadeAt(u64),
     /// The message in the next frame is part of this trace of its application. Told only to a sink that

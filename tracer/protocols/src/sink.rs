@@ -96,8 +96,7 @@ impl dyn FrameSink + '_ {
     /// Reports that the message in the next frame has its publisher's mark as retained, and for which of its receiver's subscriptions it is, if that
     /// is known.
     pub fn has_publishers_mark(&mut self, subscription: Option<impl Hash>) {
-        let subscription = subscription.map_or(0, subscription_number);
-        self.note(FrameNote::HasPublishersMark { subscription });
+        self.note(FrameNote::HasPublishersMark(subscription.map_or(0, subscription_number)));
     }
 
     /// Reports that the next frame begins the sender's subscription with this name.

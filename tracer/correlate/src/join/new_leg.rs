@@ -77,8 +77,10 @@ pub struct Permissions {
     pub sender_was_gone: bool,
     /// True if its receiver took the place of another member of its group then.
     pub is_handed_over: bool,
-    /// True if the message lay in a queue of its sender until its time there was over.
+    /// True if the message says that it lay in a queue until its time there was over.
     pub has_expired: bool,
+    /// The number in [`MessageFacts::past`] of what the message tells here.
+    pub past: u32,
 }
 
 /// Facts of a message that hold on all of its legs.
@@ -104,6 +106,8 @@ pub struct MessageFacts {
     pub is_queued: bool,
     /// Why its server does not pass it on at once, or did not.
     pub withheld: Option<Withheld>,
+    /// A number for what it told, on its first leg, of queues and exchanges that it was in before; 0 for nothing.
+    pub past: u32,
 }
 
 impl MessageFacts {

@@ -161,6 +161,15 @@ impl Message {
     pub fn is_kept_for_nobody(&self) -> bool {
         self.is_retained && self.is_unmatched
     }
+
+    /// True if the message of a leg lay at its server, or in a queue, until its time there was over. What it tells as it told it when it was published
+    /// was before that, and what its publisher delays tells it no more, or otherwise.
+    pub fn has_expired(&self, leg: &Permissions) -> bool {
+        if self.is_orphan {
+            return leg.has_expired;
+        }
+        (leg.has_expired || self.facts.is_delayed()) && self.facts.past != leg.past
+    }
 }
 
 /// Counts of messages that are given up, by what became of them.

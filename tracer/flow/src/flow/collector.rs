@@ -118,6 +118,7 @@ pub struct Collector<'a> {
     passed_on: bool,
     /// True if that message lay in a queue until its time there was over.
     has_expired: bool,
+    past: u32,
     /// True if that message lay in another queue before.
     was_rerouted: bool,
     /// True if that message is marked as retained by its publisher.
@@ -164,6 +165,7 @@ impl<'a> Collector<'a> {
             is_unsure: false,
             passed_on: false,
             has_expired: false,
+            past: 0,
             was_rerouted: false,
             publishers_mark: None,
             withheld: None,
@@ -227,6 +229,7 @@ impl FrameSink for Collector<'_> {
         let is_unsure = std::mem::take(&mut self.is_unsure);
         let passed_on = std::mem::take(&mut self.passed_on);
         let has_expired = std::mem::take(&mut self.has_expired);
+        let past = std::mem::take(&mut self.past);
         let was_rerouted = std::mem::take(&mut self.was_rerouted);
         let publishers_mark = self.publishers_mark.take();
         let withheld = self.withheld.take();
@@ -268,7 +271,7 @@ impl FrameSink for Collector<'_> {
             let assembly = fragments.map(|fragments| fragments.message);
             let own = found_message(self.side, data);
             let own = Found { passed_on, has_expired, was_rerouted, withheld, shared, ..own };
-            let own = Found { publishers_mark, trace, ..own };
+            let own = Found { publishers_mark, trace, past, ..own };
             let mut found = Found { reader, assembly, made_at, follows_after, kept_for, ..own };
             found.topic.id = topic_id;
             // A stamp tells more.
@@ -335,9 +338,7 @@ impl FrameSink for Collector<'_> {
             }
             FrameNote::Withheld(why) => self.withheld = Some(why),
             FrameNote::WasRerouted => self.was_rerouted = true,
-            FrameNote::HasPublishersMark { subscription } => {
-                self.publishers_mark = Some(subscription);
-            }
+            FrameNote::HasPublishersMark(number) => self.publishers_mark = Some(number),
             FrameNote::TakenOver { requests_ago } => self.reader.taken_over = Some(requests_ago),
             FrameNote::AwaitsCommit => self.control.committed = true,
             FrameNote::Releases { first, message, receipt } => {
@@ -365,6 +366,7 @@ impl FrameSink for Collector<'_> {
             FrameNote::UncertainStart => self.is_unsure = true,
             FrameNote::PassedOn => self.passed_on = true,
             FrameNote::Expired => self.has_expired = true,
+            FrameNote::TellsPast(past) => self.past = past,
             FrameNote::UnreadMessages(messages) => {
                 found.gaps.unread[self.side as usize].grow(messages);
             }

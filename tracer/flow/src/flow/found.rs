@@ -34,6 +34,8 @@ pub struct Found {
     pub passed_on: bool,
     /// True if it lay in a queue of its sender until its time there was over.
     pub has_expired: bool,
+    /// A number for what it tells of queues and exchanges that it was in before; 0 for nothing.
+    pub past: u32,
     /// True if it lay in another queue of its sender before it came into that of its reader.
     pub was_rerouted: bool,
     /// Why its server does not pass it on at once, or did not.
@@ -79,6 +81,7 @@ impl Found {
             publishers_mark: None,
             passed_on: false,
             has_expired: false,
+            past: 0,
             was_rerouted: false,
             withheld: None,
             shared: false,

@@ -6,6 +6,7 @@ use super::consumer;
 use super::content::{Continued, OpenContents};
 use super::dead_letter::DeadLetter;
 use super::frame::{self, AmqpFrameHeader, FrameKind, OPENING};
+use super::headers::WayHeaders;
 use super::method::{AmqpAcknowledgement, AmqpDelivery, BASIC, Envelope, Method, refusal};
 use super::permits::Permits;
 use super::queue;
@@ -157,6 +158,9 @@ impl AmqpConnection {
         if let Some(trace) = recipient.trace {
             out.note(FrameNote::TraceContext(trace));
         }
+        if recipient.past != 0 {
+            out.note(FrameNote::TellsPast(recipient.past));
+        }
         if recipient.is_delayed {
             out.note(FrameNote::Withheld(Withheld::ForDelay));
         } else if self.server != Some(side) && self.transactions.is_in_one(channel) {
@@ -200,18 +204,20 @@ impl AmqpConnection {
         {
             contents.is_of_trace(header.channel, trace);
         }
+        let headers = WayHeaders::read(reader);
+        contents.tells_past(header.channel, headers.past());
         if self.server == Some(side) {
-            if let Some(letter) = DeadLetter::read(reader) {
+            if let Some(letter) = DeadLetter::read(&headers) {
                 contents.is_dead_letter(header.channel, letter);
             }
-            if queue::was_delayed(reader) {
+            if headers.was_delayed() {
                 contents.is_delayed(header.channel, true);
             }
         } else {
             if let Some(kept_for) = queue::expiration(reader) {
                 out.discards(Discard::After(kept_for));
             }
-            if queue::delay(reader).is_some() {
+            if headers.is_delayed() {
                 contents.is_delayed(header.channel, false);
             }
         }

@@ -28,6 +28,8 @@ struct OpenContent {
     has_expired: bool,
     was_elsewhere: bool,
     is_delayed: bool,
+    /// A number for what its headers tell of earlier; 0 for nothing.
+    past: u32,
     /// A number for the consumer that it is for.
     consumer: Option<u64>,
     /// The trace that it names, if that is asked for.
@@ -54,6 +56,8 @@ pub(super) struct Recipient {
     pub was_elsewhere: bool,
     /// The message is kept by its exchange for a time before any queue has it, or was.
     pub is_delayed: bool,
+    /// A number for what the message tells of queues and exchanges that it was in before; 0 for nothing.
+    pub past: u32,
     /// A number for the consumer.
     pub consumer: Option<u64>,
     /// The trace that the message names, if that is asked for.
@@ -107,7 +111,7 @@ impl OpenContents {
         envelope.write_topic(&mut content.topic);
         (content.redelivered, content.returned) = (envelope.redelivered, envelope.returned);
         (content.was_asked, content.has_expired) = (envelope.was_asked, false);
-        (content.was_elsewhere, content.is_delayed) = (false, false);
+        (content.was_elsewhere, content.is_delayed, content.past) = (false, false, 0);
         content.consumer = envelope.consumer.map(consumer::number);
         content.trace = None;
         self.open.insert(channel, content);
@@ -145,6 +149,13 @@ impl OpenContents {
         }
     }
 
+    /// The message of a channel tells by its headers where it was before, with this number for all of that.
+    pub fn tells_past(&mut self, channel: u16, past: u32) {
+        if let Some(content) = self.open.get_mut(&channel) {
+            content.past = past;
+        }
+    }
+
     /// The message of a channel is kept by its exchange for a time, or was, if that `is_over`.
     pub fn is_delayed(&mut self, channel: u16, is_over: bool) {
         if let Some(content) = self.open.get_mut(&channel) {
@@ -178,6 +189,7 @@ impl OpenContents {
             has_expired: content.has_expired,
             was_elsewhere: content.was_elsewhere,
             is_delayed: content.is_delayed,
+            past: content.past,
             consumer: content.consumer,
             trace: content.trace,
         };

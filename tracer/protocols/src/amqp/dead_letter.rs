@@ -9,8 +9,9 @@
 //! A queue that gives a message up again has its table moved to the front. The headers `x-first-death-queue` and `x-first-death-reason`
 //! tell which one was the first.
 
+use super::headers::{WayHeaders, values};
 use super::method::Envelope;
-use super::table::{find, headers, value};
+use super::table::{find, value};
 use crate::Reader;
 
 /// The reason of a queue that had kept a message for as long as it keeps any.
@@ -26,14 +27,12 @@ pub(super) struct DeadLetter<'a> {
 }
 
 impl DeadLetter<'_> {
-    /// Reads the properties of a message behind its size; `None` if it is no dead letter.
-    pub fn read(properties: Reader<'_>) -> Option<DeadLetter<'_>> {
-        let headers = headers(properties)?;
-        let of = |name: &[u8]| find(headers, name, b'S');
-        let named = of(b"x-first-death-queue").zip(of(b"x-first-death-reason"));
-        let mut deaths = Reader::new(find(headers, b"x-death", b'A')?);
+    /// Reads the headers of a message; `None` if it is no dead letter.
+    pub fn read<'a>(headers: &WayHeaders<'a>) -> Option<DeadLetter<'a>> {
+        let (queue, reason) = headers.first_death;
+        let named = queue.zip(reason);
         let (mut first, mut is_named, mut has_expired) = (None, false, false);
-        while let Some((kind, death)) = value(&mut deaths) {
+        for (kind, death) in values(headers.deaths?) {
             let of = |name: &[u8]| find(Reader::new(death), name, b'S').filter(|_| kind == b'F');
             let reason = of(b"reason");
             has_expired |= reason == Some(EXPIRED);
@@ -54,6 +53,10 @@ impl DeadLetter<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn letter(properties: &[u8]) -> Option<DeadLetter<'_>> {
+        DeadLetter::read(&WayHeaders::read(Reader::new(properties)))
+    }
 
     fn long(kind: u8, bytes: &[u8]) -> Vec<u8> {
         let len = u32::try_from(bytes.len()).unwrap().to_be_bytes();
@@ -92,12 +95,12 @@ mod tests {
             let deaths = [death("dlx", "second", last), death("", "first", first)].concat();
             let headers = [field("x", b"t\x01"), field("x-death", &long(b'A', &deaths))].concat();
             let all = properties(0xF000, b"\x04text\x03utf", &headers);
-            let letter = DeadLetter::read(Reader::new(&all)).unwrap();
-            let origin = letter.first_published;
+            let found = letter(&all).unwrap();
+            let origin = found.first_published;
             assert_eq!((origin.exchange, origin.routing_key), (&b""[..], &b"first"[..]));
-            assert_eq!(letter.has_expired, reasons.contains(&"expired"));
+            assert_eq!(found.has_expired, reasons.contains(&"expired"));
             for cut in 0..all.len() - 1 {
-                assert!(DeadLetter::read(Reader::new(&all[..cut])).is_none(), "{cut}");
+                assert!(letter(&all[..cut]).is_none(), "{cut}");
             }
         }
         let loops =
@@ -108,10 +111,10 @@ mod tests {
             field("x-death", &long(b'A', &loops.concat())),
         ];
         let again = properties(1 << 13, b"", &named.concat());
-        let origin = DeadLetter::read(Reader::new(&again)).unwrap().first_published;
+        let origin = letter(&again).unwrap().first_published;
         assert_eq!(origin.routing_key, b"first", "rejected again, and not for the first time");
-        assert!(DeadLetter::read(Reader::new(b"\0\0")).is_none(), "no headers");
+        assert!(letter(b"\0\0").is_none(), "no headers");
         let none = properties(1 << 13, b"", &field("x-death", b"t\x01"));
-        assert!(DeadLetter::read(Reader::new(&none)).is_none(), "of another type");
+        assert!(letter(&none).is_none(), "of another type");
     }
 }

@@ -9,6 +9,7 @@
 //! | `consumer` | which consumer a message is for, and when consumers begin |
 //! | `content` | a message, whose method, header and body are frames of their own |
 //! | `dead_letter` | the way of a dead letter: where it was published first, and whether it expired |
+//! | `headers` | what a message itself tells of its way through servers |
 //! | `permits` | what lets the broker deliver: acknowledgements and requests |
 //! | `unacknowledged` | what the broker puts back into its queues, and why |
 //! | `queue` | how long and how many messages a queue keeps |
@@ -18,8 +19,7 @@
 //! | `connection` | the decoder of one connection |
 //!
 //! A message's topic is `exchange/routing key`, which is the same where it is published and where it is delivered; for the
-//! default exchange, which has no name, it is the routing key alone. A dead letter has those with which it was published first, also where a
-//! client publishes it again with its headers.
+//! default exchange, which has no name, it is the routing key alone. A dead letter that a server hands on has those with which it was published first.
 
 mod client_properties;
 mod confirms;
@@ -28,6 +28,7 @@ mod consumer;
 mod content;
 mod dead_letter;
 mod frame;
+mod headers;
 mod method;
 mod permits;
 mod queue;

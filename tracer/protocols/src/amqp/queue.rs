@@ -1,6 +1,5 @@
 //! Limits beyond which a queue gives messages up: a message's own (`expiration`, AMQP 0-9-1 §1.8.1), and those that the queue is declared
-//! with (`RabbitMQ`, "Time-To-Live and Expiration", "Queue Length Limit"). Those of policies are in no client's bytes. An exchange of the plugin
-//! `rabbitmq_delayed_message_exchange` keeps a message for as long as its header `x-delay` says, and passes it on with that number negative.
+//! with (`RabbitMQ`, "Time-To-Live and Expiration", "Queue Length Limit"). Those of policies are in no client's bytes.
 //!
 //! ```text
 //! properties     flags u16 · [content type] · [encoding] · [u32 length · headers] · [mode u8] · [priority u8] · [correlation id] · [reply to] · [expiration]
@@ -8,7 +7,7 @@
 //! ```
 
 use super::method::short_string;
-use super::table::{arguments, find, find_number, headers, is_negative};
+use super::table::{arguments, find, find_number};
 use crate::{QueueLimits, Reader};
 use wirelap_events::Nanos;
 
@@ -36,18 +35,6 @@ pub(super) fn expiration(mut properties: Reader<'_>) -> Option<Nanos> {
     }
     let text = std::str::from_utf8(short_string(&mut properties)?).ok()?;
     Some(milliseconds(text.parse().ok()?))
-}
-
-const DELAY: &[u8] = b"x-delay";
-
-/// The time for which an exchange may keep a message with these properties, before any queue has it.
-pub(super) fn delay(properties: Reader<'_>) -> Option<Nanos> {
-    find_number(headers(properties)?, DELAY).filter(|&delay| delay > 0).map(milliseconds)
-}
-
-/// True if an exchange has kept a message with these properties.
-pub(super) fn was_delayed(properties: Reader<'_>) -> bool {
-    headers(properties).is_some_and(|headers| is_negative(headers, DELAY))
 }
 
 /// True if `queue.declare` with these arguments is of a stream: a log, of whose length the server's answer tells nothing.
@@ -100,26 +87,6 @@ mod tests {
         assert_eq!(expiration(Reader::new(b"\x01\0\x0270")), Some(Nanos(70_000_000)));
         assert_eq!(expiration(Reader::new(b"\x01\0\x03-1x")), None);
         assert_eq!(expiration(Reader::new(b"\x10\0\x02")), None, "it has none");
-    }
-
-    #[test]
-    fn a_delay_is_asked_for_and_negative_once_it_is_over() {
-        let properties = |value: &[u8]| {
-            let field = [b"\x07x-delay", value].concat();
-            let len = u32::try_from(field.len()).unwrap().to_be_bytes();
-            [&HEADERS.to_be_bytes()[..], &len, &field].concat()
-        };
-        let told = |value: &[u8]| {
-            let all = properties(value);
-            (delay(Reader::new(&all)), was_delayed(Reader::new(&all)))
-        };
-        assert_eq!(told(b"I\0\0\x27\x10"), (Some(Nanos(10_000_000_000)), false));
-        assert_eq!(told(b"I\xff\xff\xd8\xf0"), (None, true));
-        assert_eq!(told(b"l\xff\xff\xff\xff\xff\xff\xd8\xf0"), (None, true));
-        for none in [&b"I\0\0\0\0"[..], b"S\0\0\0\x015", b"I\0"] {
-            assert_eq!(told(none), (None, false), "{none:?}");
-        }
-        assert_eq!((delay(Reader::new(b"\0\0")), was_delayed(Reader::new(b"\0\0"))), (None, false));
     }
 
     #[test]

@@ -15,14 +15,8 @@ pub(super) fn find<'a>(table: Reader<'a>, name: &[u8], kind: u8) -> Option<&'a [
 
 /// The number that is the value of the first field of a table with this name, of whatever size; `None` if it is negative.
 pub(super) fn find_number(table: Reader<'_>, name: &[u8]) -> Option<u64> {
-    let (is_negative, value) = find_integer(table, name)?;
-    let number = value.iter().fold(0_u64, |number, byte| (number << 8) | u64::from(*byte));
-    (!is_negative).then_some(number)
-}
-
-/// True if the value of the first field of a table with this name is a negative number.
-pub(super) fn is_negative(table: Reader<'_>, name: &[u8]) -> bool {
-    find_integer(table, name).is_some_and(|(is_negative, _)| is_negative)
+    let (kind, value) = find_if(table, name, |kind| integer(kind, &[]).is_some())?;
+    integer(kind, value).and_then(|number| u64::try_from(number).ok())
 }
 
 /// True if a table has a field with this name.
@@ -30,11 +24,12 @@ pub(super) fn has(table: Reader<'_>, name: &[u8]) -> bool {
     find_if(table, name, |_| true).is_some()
 }
 
-/// A whole number of a table: whether it is negative, and its bytes.
-fn find_integer<'a>(table: Reader<'a>, name: &[u8]) -> Option<(bool, &'a [u8])> {
-    let (kind, value) = find_if(table, name, |kind| b"bBsUuIilL".contains(&kind))?;
-    let is_signed = b"bsUIlL".contains(&kind);
-    Some((is_signed && value.first().is_some_and(|byte| *byte >= 0x80), value))
+/// The whole number that a value of this type is; `None` for other types.
+pub(super) fn integer(kind: u8, value: &[u8]) -> Option<i64> {
+    b"bBsUuIilL".contains(&kind).then_some(())?;
+    let is_negative = b"bsUIlL".contains(&kind) && value.first().is_some_and(|byte| *byte >= 0x80);
+    let start = if is_negative { -1 } else { 0 };
+    Some(value.iter().fold(start, |number, byte| (number << 8) | i64::from(*byte)))
 }
 
 /// The table with which the rest of a method's arguments begins, as far as it was captured; an empty one where none was.
@@ -84,13 +79,18 @@ fn find_if<'a>(
     is_of: impl Fn(u8) -> bool,
 ) -> Option<(u8, &'a [u8])> {
     loop {
-        let len = table.u8()?;
-        let found = table.take(len.into())?;
-        let (kind, value) = value(&mut table)?;
+        let (found, kind, value) = field(&mut table)?;
         if found == name && is_of(kind) {
             return Some((kind, value));
         }
     }
+}
+
+/// The name, the type and the value of the next field; `None` for types that are not known.
+pub(super) fn field<'a>(table: &mut Reader<'a>) -> Option<(&'a [u8], u8, &'a [u8])> {
+    let name = short_string(table)?;
+    let (kind, value) = value(table)?;
+    Some((name, kind, value))
 }
 
 /// The type of the next value, and its bytes without their length; `None` for types that are not known.

@@ -12,7 +12,7 @@ use super::recognition;
 use super::subscriptions::MqttSubscriptions;
 use super::version::KnownVersion;
 use crate::in_flight::InFlight;
-use crate::{Connection, FrameNote, FrameSink, KeptFor, Pdu, PduLen, Side};
+use crate::{Connection, FrameNote, FrameSink, KeptFor, Pdu, PduLen, Side, Withheld};
 use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, Nanos, Size};
 
 /// The decoder of one connection.
@@ -74,6 +74,16 @@ impl MqttConnection {
                 publish.topic
             }
             None => publish.topic,
+        };
+        let topic = match delayed_topic(topic) {
+            None => topic,
+            Some(delayed) => {
+                out.note(FrameNote::TellsPast(DELAYED));
+                if self.server != Some(side) {
+                    out.note(FrameNote::Withheld(Withheld::ForDelay));
+                }
+                delayed
+            }
         };
         if self.version == KnownVersion::Nothing {
             out.note(FrameNote::UncertainStart);
@@ -225,6 +235,21 @@ impl MqttConnection {
     }
 }
 
+/// The number of what the topic of a message tells that is to be delayed.
+const DELAYED: u32 = 1;
+
+/// The topic to which a server publishes a message after a delay; `None` for any other message (EMQX, "Delayed Publish").
+///
+/// ```text
+/// $delayed/SECONDS/TOPIC
+/// ```
+fn delayed_topic(topic: &[u8]) -> Option<&[u8]> {
+    let mut parts = topic.strip_prefix(b"$delayed/")?.splitn(2, |&byte| byte == b'/');
+    let is_time = |seconds: &&[u8]| !seconds.is_empty() && seconds.iter().all(u8::is_ascii_digit);
+    parts.next().filter(is_time)?;
+    parts.next().filter(|topic| !topic.is_empty())
+}
+
 fn control(header: &FixedHeader, class: FrameClass, range: ByteRange) -> Frame<'static> {
     Frame { range, name: header.name, class, payload_bytes: 0, data: None }
 }
@@ -301,7 +326,7 @@ mod tests {
 
         fn note(&mut self, note: FrameNote<'_>) {
             match note {
-                FrameNote::HasPublishersMark { .. } => self.has_mark = true,
+                FrameNote::HasPublishersMark(_) => self.has_mark = true,
                 FrameNote::UnreadMessages(messages) => self.unread += messages,
                 _ => {}
             }
@@ -339,6 +364,16 @@ mod tests {
         assert_eq!(marks(&[CONNECT, &subscribe(0x08)], five), kept);
         assert_eq!(marks(&[CONNECT, &subscribe(0x08), &subscribe(0)], five), plain);
         assert_eq!(marks(&[BRIDGE], b"\x31\x04\0\x01tv"), kept);
+    }
+
+    #[test]
+    fn a_message_that_is_to_be_delayed_has_the_topic_that_it_is_delivered_with() {
+        let of = |topic: &'static str| delayed_topic(topic.as_bytes());
+        assert_eq!(of("$delayed/15/x/y"), Some(&b"x/y"[..]));
+        for none in ["$delayed/soon/x", "$delayed/15/", "$delayed/15", "$delayed//x", "delayed/1/x"]
+        {
+            assert_eq!(of(none), None, "{none}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! messages of a fast batch with how far it has come. `eob`, and the operations 3 and 4, end a batch or ask for an answer: they are no
 //! messages.
 
-use super::jetstream::has;
+use super::headers::OwnHeaders;
 
 /// End of the reply subjects of a fast batch.
 const FAST: &[u8] = b".$FI";
@@ -26,22 +26,17 @@ pub(super) enum BatchPart {
 }
 
 impl BatchPart {
-    /// Reads what a message with this reply subject and header is; `None` if it is published alone.
-    pub fn of(reply: Option<&[u8]>, header: &[u8]) -> Option<BatchPart> {
+    /// The part that a message with this reply subject and these headers is; `None` if it is published alone.
+    pub fn of(reply: Option<&[u8]>, headers: &OwnHeaders<'_>) -> Option<BatchPart> {
         if let Some(words) = reply.and_then(|reply| reply.strip_suffix(FAST)) {
             let operation = words.rsplit(|&byte| byte == b'.').next();
             let is_control = matches!(operation, Some(b"3" | b"4"));
             return Some(if is_control { BatchPart::Control } else { BatchPart::Message });
         }
-        if header.is_empty() || !has(header, b"\r\nNats-Batch-Id:") {
-            return None;
-        }
-        Some(if has(header, b"\r\nNats-Batch-Commit: eob\r\n") {
-            BatchPart::Control
-        } else if has(header, b"\r\nNats-Batch-Commit:") {
-            BatchPart::Message
-        } else {
-            BatchPart::Open
+        headers.is_in_batch.then_some(match headers.batch_commit {
+            None => BatchPart::Open,
+            Some(b"eob") => BatchPart::Control,
+            Some(_) => BatchPart::Message,
         })
     }
 }
@@ -59,7 +54,8 @@ mod tests {
     fn parts_of_batches() {
         let of = |reply: &[u8], header: &str| {
             let header = format!("NATS/1.0\r\n{header}\r\n\r\n");
-            BatchPart::of(Some(reply).filter(|reply| !reply.is_empty()), header.as_bytes())
+            let headers = OwnHeaders::read(header.as_bytes());
+            BatchPart::of(Some(reply).filter(|reply| !reply.is_empty()), &headers)
         };
         assert_eq!(of(b"", "Nats-Batch-Id: a\r\nNats-Batch-Sequence: 1"), Some(BatchPart::Open));
         let commit = "Nats-Batch-Id: a\r\nNats-Batch-Sequence: 9\r\nNats-Batch-Commit: ";
@@ -72,9 +68,13 @@ mod tests {
             ("4", BatchPart::Control),
         ] {
             let reply = format!("_INBOX.x.id.10.ok.7.{operation}.$FI");
-            assert_eq!(BatchPart::of(Some(reply.as_bytes()), b""), Some(part), "{operation}");
+            assert_eq!(
+                BatchPart::of(Some(reply.as_bytes()), &OwnHeaders::default()),
+                Some(part),
+                "{operation}"
+            );
         }
         assert_eq!(of(b"_INBOX.a", "X-Batch: 1"), None);
-        assert_eq!(BatchPart::of(None, b""), None);
+        assert_eq!(BatchPart::of(None, &OwnHeaders::default()), None);
     }
 }

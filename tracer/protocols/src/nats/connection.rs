@@ -3,6 +3,8 @@
 use super::acks::Acks;
 use super::batches::{self, BatchPart};
 use super::client_name::client_name;
+use super::empty_answers::EmptyAnswers;
+use super::headers::OwnHeaders;
 use super::jetstream::{self, consumer_of_ack};
 use super::line::{ControlLine, MessageLine, NatsOperation};
 use super::message::{self, MessageBody, is_strict, is_strict_control};
@@ -13,7 +15,8 @@ use super::servers::Servers;
 use super::subscriptions::NatsSubscriptions;
 use crate::connection::frame_without_data;
 use crate::{Connection, Encryption, FrameNote, FrameSink, Pdu, PduLen, Side, tls_record};
-use wirelap_events::{DecodedMessage, Frame, FrameClass, Offset, Size, SmallCount};
+use std::sync::Arc;
+use wirelap_events::{DecodedMessage, Frame, FrameClass, Offset, Size};
 
 /// The decoder of one connection.
 #[derive(Debug, Default)]
@@ -24,8 +27,6 @@ pub(super) struct NatsConnection {
     server: Option<Side>,
     /// True if the conversation was upgraded to TLS.
     is_encrypted: bool,
-    /// Number of messages between servers that wait for their empty answer.
-    empty_answers: SmallCount,
     /// The client's subscriptions.
     subscriptions: NatsSubscriptions,
     /// The client's open requests for messages.
@@ -33,12 +34,14 @@ pub(super) struct NatsConnection {
     acks: Acks,
     /// Reply subjects on which the client expects answers.
     replies: Replies,
+    /// Reply subjects of empty answers, of all connections.
+    empty_answers: Arc<EmptyAnswers>,
 }
 
 /// True if the server answers a message with an empty one: a confirmed ack, and a part of a batch before the last one.
-fn wants_nothing(message: &MessageLine<'_>, parts: &MessageBody<'_>) -> bool {
-    let is_open = || BatchPart::of(message.reply, parts.header) == Some(BatchPart::Open);
-    message.reply.is_some() && (jetstream::is_confirmed_ack(message, parts.payload) || is_open())
+fn wants_nothing(message: &MessageLine<'_>, payload: &[u8], part: Option<BatchPart>) -> bool {
+    message.reply.is_some()
+        && (part == Some(BatchPart::Open) || jetstream::is_confirmed_ack(message, payload))
 }
 
 /// The text of an error: it is in single quotes.
@@ -48,23 +51,27 @@ fn quoted(args: &[u8]) -> &[u8] {
 }
 
 impl NatsConnection {
+    /// A connection that shares with others what it knows of answers.
+    pub fn new(empty_answers: Arc<EmptyAnswers>) -> NatsConnection {
+        NatsConnection { empty_answers, ..NatsConnection::default() }
+    }
+
     /// The class of a message of `JetStream` or the server; `None` for a message of the application.
     fn control_class(
-        &mut self,
+        &self,
         kind: NatsOperation,
         message: &MessageLine<'_>,
         parts: &MessageBody<'_>,
+        part: Option<BatchPart>,
         can_be_answer: bool,
     ) -> Option<FrameClass> {
-        let is_between = self.servers.are_both();
-        self.empty_answers += u32::from(is_between && wants_nothing(message, parts));
         if let Some(class) = jetstream::class_of_subject(message.subject) {
             return Some(class);
         }
         if batches::is_fast(message.subject) {
             return Some(FrameClass::Ack);
         }
-        if BatchPart::of(message.reply, parts.header) == Some(BatchPart::Control) {
+        if part == Some(BatchPart::Control) {
             return Some(FrameClass::Other);
         }
         let header = match kind {
@@ -75,14 +82,13 @@ impl NatsConnection {
         if header && parts.payload_len == 0 {
             return jetstream::class_of_status(parts.header);
         }
+        if parts.payload_len == 0 && self.servers.are_both() {
+            return self.empty_answers.has(message.subject).then_some(FrameClass::Ack);
+        }
         if header || !can_be_answer {
             return None;
         }
         if parts.payload_len == 0 {
-            if is_between {
-                self.empty_answers = SmallCount(self.empty_answers.0.checked_sub(1)?);
-                return Some(FrameClass::Ack);
-            }
             return self.replies.expects_nothing(message.subject).then_some(FrameClass::Ack);
         }
         jetstream::class_of_answer(parts.payload, parts.payload_len)
@@ -180,9 +186,11 @@ impl NatsConnection {
         }
         let is_expected = message.sid.is_some() && self.replies.expects(message.subject);
         let can_be_answer = is_expected || jetstream::is_inbox(message.subject);
-        let class = self.control_class(line.verb.kind, &message, &parts, can_be_answer);
+        let headers = OwnHeaders::read(parts.header);
+        let part = BatchPart::of(message.reply, &headers);
+        let class = self.control_class(line.verb.kind, &message, &parts, part, can_be_answer);
         // The answer to one request can be many stored messages.
-        let retained = can_be_answer && jetstream::is_stored(parts.header);
+        let retained = can_be_answer && headers.is_stored();
         let answered =
             if is_expected && !retained { self.replies.answered(message.subject) } else { None };
         if class == Some(FrameClass::Ack)
@@ -202,7 +210,10 @@ impl NatsConnection {
         // Of a fast batch the server answers few messages, and with its own subjects.
         let asks = message.reply.filter(|reply| !batches::is_fast(reply));
         let given = asks.filter(|reply| is_own && !reply.starts_with(b"$"));
-        let gets_nothing = wants_nothing(&message, &parts);
+        let gets_nothing = wants_nothing(&message, parts.payload, part);
+        if let Some(reply) = asks.filter(|_| gets_nothing && message.sid.is_none()) {
+            self.empty_answers.note(reply);
+        }
         let publish = given.map(|reply| self.replies.given(reply, gets_nothing));
         if !is_between {
             self.permit((&message, pdu.range.end), &parts, class, out);
@@ -218,7 +229,7 @@ impl NatsConnection {
             out.note(FrameNote::AwaitsPlace(publish));
         }
         if message.sid.is_some() && !retained {
-            place::tell(&message, &parts, out);
+            place::tell(&message, parts.payload_len, &headers, out);
         }
         let payload_len = parts.payload_len as u64;
         if let Some(sid) = message.sid {
@@ -312,7 +323,6 @@ impl Connection for NatsConnection {
     }
 
     fn gap(&mut self, _: Side) {
-        self.empty_answers = SmallCount(0);
         self.pulls.forget();
         self.acks.forget();
     }

@@ -5,7 +5,7 @@
 //! | message | class |
 //! |---|---|
 //! | to `$JS.ACK.>` (consumers), `$JS.FC.>` (flow control) | ack |
-//! | to or from other `$JS.>` (API, events), `$SYS.>`, `$NRG.>` and `$JSC.>` (clusters) | other |
+//! | to or from other `$JS.>` (API, events), `$SYS.>`, `$NRG.>` and `$JSC.>` (clusters), `$MQTT.JSA.>` and the like (sessions of MQTT) | other |
 //! | on `_INBOX.>`, an ack of a publish or the empty answer to a confirmed `$JS.ACK.>` or a part of a batch (module `batches`) | ack |
 //! | on a reply subject of a fast batch, how far the server has come | ack |
 //! | on `_INBOX.>` (between servers `_R_.>`), an answer of the API | other |
@@ -26,12 +26,26 @@ use wirelap_events::FrameClass;
 /// The longest JSON answer of the server to a publisher or consumer.
 const LONGEST_ANSWER: usize = 4096;
 
+/// Subjects behind `$` with which servers talk to their streams and to each other. Those of MQTT are for its sessions and retained messages
+/// (nats-server, `server/mqtt.go`); what MQTT clients publish is in `$MQTT.msgs.`.
+const SERVERS_OWN: [&[u8]; 9] = [
+    b"JS.",
+    b"SYS.",
+    b"NRG.",
+    b"JSC.",
+    b"MQTT.JSA.",
+    b"MQTT.sess.",
+    b"MQTT.rmsgs.",
+    b"MQTT.out.",
+    b"MQTT.deliver.",
+];
+
 /// The class of a message whose subject shows that it is `JetStream`'s or the server's own.
 pub(super) fn class_of_subject(subject: &[u8]) -> Option<FrameClass> {
     let rest = subject.strip_prefix(b"$")?;
     if rest.starts_with(b"JS.ACK.") || rest.starts_with(b"JS.FC.") {
         Some(FrameClass::Ack)
-    } else if [&b"JS."[..], b"SYS.", b"NRG.", b"JSC."].iter().any(|own| rest.starts_with(own)) {
+    } else if SERVERS_OWN.iter().any(|own| rest.starts_with(own)) {
         Some(FrameClass::Other)
     } else {
         None
@@ -121,11 +135,6 @@ pub(super) fn refusal(payload: &[u8]) -> Option<&[u8]> {
     text.split(|&byte| byte == b'"').next().filter(|text| !text.is_empty())
 }
 
-/// True if a header is that of a message read back from a stream.
-pub(super) fn is_stored(header: &[u8]) -> bool {
-    has(header, b"\r\nNats-Stream:") && has(header, b"\r\nNats-Sequence:")
-}
-
 /// True if `part` occurs in `bytes`.
 pub(super) fn has(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
@@ -204,6 +213,9 @@ mod tests {
             (b"$SYS.REQ.USER.INFO", Some(FrameClass::Other)),
             (b"$NRG.AE.x", Some(FrameClass::Other)),
             (b"$JSC.ARU.$G.x", Some(FrameClass::Other)),
+            (b"$MQTT.JSA.node.SL.1", Some(FrameClass::Other)),
+            (b"$MQTT.sess.hash", Some(FrameClass::Other)),
+            (b"$MQTT.msgs.a.b", None),
             (b"$KV.bucket.key", None),
             (b"$JSON", None),
             (b"JS.ACK.S", None),

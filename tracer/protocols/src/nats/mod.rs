@@ -6,11 +6,13 @@
 //! | `line` | the control line that starts every operation, and its arguments |
 //! | `message` | whether an operation and its payload are valid |
 //! | `jetstream` | which subjects and messages are `JetStream`'s own rather than the application's |
+//! | `headers` | the headers that are `JetStream`'s |
 //! | `client_name` | the name in `CONNECT` |
 //! | `subscriptions` | the queue group of each subscription |
 //! | `pulls` | what a client asks consumers for |
 //! | `place` | the places of messages in streams |
 //! | `replies` | the reply subjects that expect an answer |
+//! | `empty_answers` | those to which servers answer with nothing |
 //! | `batches` | messages that are published together |
 //! | `acks` | what consumers have not acknowledged |
 //! | `servers` | the line of a message between servers |
@@ -22,6 +24,8 @@ mod acks;
 mod batches;
 mod client_name;
 mod connection;
+mod empty_answers;
+mod headers;
 mod jetstream;
 mod line;
 mod message;
@@ -36,8 +40,9 @@ mod tests;
 
 use crate::remedies::Remedies;
 use crate::{
-    Connection, MessageRouting, PduLen, PduSignature, Protocol, Recognition, SignatureMatch,
+    Connection, Memory, MessageRouting, PduLen, PduSignature, Protocol, Recognition, SignatureMatch,
 };
+use empty_answers::EmptyAnswers;
 use line::{ControlLine, NatsOperation};
 use wirelap_events::{FrameClass, Transport};
 
@@ -92,8 +97,17 @@ impl Protocol for Nats {
         MessageRouting::Brokered
     }
 
+    fn memory(&self) -> Memory {
+        Memory::of(EmptyAnswers::default())
+    }
+
     fn connection(&self, _: Transport) -> Box<dyn Connection> {
         Box::new(connection::NatsConnection::default())
+    }
+
+    fn connection_with(&self, _: Transport, memory: &Memory) -> Box<dyn Connection> {
+        let empty_answers = memory.get::<EmptyAnswers>().unwrap_or_default();
+        Box::new(connection::NatsConnection::new(empty_answers))
     }
 }
 

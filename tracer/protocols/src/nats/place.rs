@@ -9,19 +9,24 @@
 //! Consumers can be given headers only (`headers_only`): then `Nats-Msg-Size` is in the header, the payload is empty, and nothing but
 //! the place tells which message it is. A stream that republishes changes the subject, and can leave the payload out, too.
 
+use super::headers::OwnHeaders;
 use super::jetstream::{has, stored_message, subject_number};
 use super::line::MessageLine;
-use super::message::MessageBody;
 use crate::{FrameNote, FrameSink, LogPlace};
 
 /// Reports the place of a message that a client gets, if it names one.
-pub(super) fn tell(message: &MessageLine<'_>, parts: &MessageBody<'_>, out: &mut dyn FrameSink) {
-    if let Some(place) = republished(parts.header) {
+pub(super) fn tell(
+    message: &MessageLine<'_>,
+    payload_len: usize,
+    headers: &OwnHeaders<'_>,
+    out: &mut dyn FrameSink,
+) {
+    if let Some(place) = republished(headers) {
         return out.note(FrameNote::IsAtPlace(place));
     }
     let Some((stream, number)) = message.reply.and_then(stored_message) else { return };
     let Some(place) = place(stream, number) else { return };
-    if parts.payload_len == 0 && has(parts.header, b"\r\nNats-Msg-Size:") {
+    if payload_len == 0 && headers.has_size {
         out.note(FrameNote::IsAtPlace(place));
     } else {
         out.note(FrameNote::HasPlace(place));
@@ -39,10 +44,9 @@ pub(super) fn of_publish(payload: &[u8]) -> Option<LogPlace> {
     place(stream, number.get(..digits)?)
 }
 
-/// The place that the header of a republished message names.
-fn republished(header: &[u8]) -> Option<LogPlace> {
-    let value = |name| Some(after(header, name)?.split(|&byte| byte == b'\r').next()?.trim_ascii());
-    place(value(b"\r\nNats-Stream:")?, value(b"\r\nNats-Sequence:")?)
+/// The place that the headers of a republished message name.
+fn republished(headers: &OwnHeaders<'_>) -> Option<LogPlace> {
+    place(headers.stream?, headers.sequence?)
 }
 
 fn place(stream: &[u8], number: &[u8]) -> Option<LogPlace> {
@@ -78,6 +82,7 @@ mod tests {
 
     #[test]
     fn places_in_headers() {
+        let republished = |header| republished(&OwnHeaders::read(header));
         let header = b"NATS/1.0\r\nNats-Stream: S\r\nNats-Subject: a\r\nNats-Sequence: 7\r\n\r\n";
         assert_eq!(republished(header), Some(at(b"S", 7)));
         assert_eq!(republished(b"NATS/1.0\r\nNats-Stream: S\r\n\r\n"), None);

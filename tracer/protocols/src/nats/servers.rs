@@ -19,6 +19,14 @@ const GATEWAY_REPLY: &[u8] = b"_GR_.";
 /// Bytes of the names of the cluster and the server that follow, each six and a dot.
 const GATEWAY_PLACES: usize = 14;
 
+/// A subject without the cluster and the server before it, where it is of a reply that goes to another cluster; `None` if it has no more than these.
+fn without_gateway(subject: &[u8]) -> Option<&[u8]> {
+    match subject.strip_prefix(GATEWAY_REPLY) {
+        Some(rest) => rest.get(GATEWAY_PLACES..),
+        None => Some(subject),
+    }
+}
+
 /// The kind of servers that a connection joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ClusterLink {
@@ -84,16 +92,13 @@ impl Servers {
                 subject = words.next()?;
             }
         }
-        // Where a reply goes to another cluster, its subject stands behind that cluster and the server.
-        let subject = match subject.strip_prefix(GATEWAY_REPLY) {
-            Some(rest) => rest.get(GATEWAY_PLACES..)?,
-            None => subject,
-        };
+        let subject = without_gateway(subject)?;
         let reply = match words.next() {
             None | Some(b"|") => None,
             Some(b"+") => Some(words.next()?),
             Some(reply) => words.next().is_none().then_some(Some(reply))?,
         };
+        let reply = reply.map(|reply| without_gateway(reply).unwrap_or(reply));
         // What a consumer sends has the subject that it is sent to, and after its reply subject the one that it was published to.
         let mut message =
             MessageLine { subject, sid: None, reply, deliver_to: None, header, total };
@@ -189,6 +194,8 @@ mod tests {
         let line = "RMSG $G _GR_.abcdef.ghijkl._INBOX.x.y 5\r\n";
         assert_eq!(read(&[line]), Some(found("_INBOX.x.y", None, 0, 5)));
         assert_eq!(read(&["RMSG $G _GR_.abc 5\r\n"]), None);
+        let asks = "RMSG $G orders _GR_.abcdef.ghijkl._INBOX.x.y 5\r\n";
+        assert_eq!(read(&[asks]), Some(found("orders", Some("_INBOX.x.y"), 0, 5)));
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Messages of a connection, and what is none.
 
+use super::Nats;
 use super::connection::NatsConnection;
 use crate::stream::Stream;
-use crate::{FrameNote, FrameSink, Side};
-use wirelap_events::{Frame, FrameClass, Offset};
+use crate::{FrameNote, FrameSink, Protocol, Side};
+use wirelap_events::{Frame, FrameClass, Offset, Transport};
 
 /// The class of each message with its verb, and whether it is retained.
 #[derive(Default)]
@@ -93,9 +94,31 @@ fn empty_answers_between_servers_are_those_to_what_asks_for_them() {
         (Side::B, &empty("b")),
         (Side::B, &empty("c")),
     ];
-    let classes: Vec<FrameClass> = frames(&said).into_iter().map(|(_, class, _)| class).collect();
-    let ack = FrameClass::Ack;
-    assert_eq!(classes, [FrameClass::Data, ack, ack, ack, FrameClass::Data]);
+    let classes = |said: &[(Side, &str)]| {
+        frames(said).into_iter().map(|(_, class, _)| class).collect::<Vec<FrameClass>>()
+    };
+    let (ack, data) = (FrameClass::Ack, FrameClass::Data);
+    assert_eq!(classes(&said), [data, ack, ack, ack, data]);
+    // The server that answers is another one's neighbour: this route carries what has nothing to do with it.
+    let said = [said[0], said[4], said[2]];
+    assert_eq!(classes(&said), [data, data, ack]);
+    let own = part.replace("_INBOX.a", "me.box.a");
+    let said = [(Side::A, own.as_str()), (Side::B, "RMSG $G me.box.a 0\r\n\r\n")];
+    assert_eq!(classes(&said), [data, ack], "a client has another prefix for its inboxes");
+}
+
+#[test]
+fn between_clusters_an_empty_answer_comes_on_another_connection() {
+    let memory = Nats.memory();
+    let part = with_header("HMSG $G orders _GR_.abcdef.ghijkl._INBOX.a", "Nats-Batch-Id: b", "hi");
+    let mut classes = Classes::default();
+    for text in [part.as_str(), "RMSG $G _GR_.abcdef.ghijkl._INBOX.a 0\r\n\r\n"] {
+        let mut connection = Nats.connection_with(Transport::Tcp, &memory);
+        let mut stream = Stream::new(Side::A, false);
+        stream.feed(Offset::START, text.as_bytes(), 0, &mut *connection, &mut classes);
+    }
+    let found = classes.0.iter().map(|(_, class, _)| *class).collect::<Vec<_>>();
+    assert_eq!(found, [FrameClass::Data, FrameClass::Ack]);
 }
 
 #[test]

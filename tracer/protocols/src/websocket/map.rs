@@ -307,6 +307,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::Renumbers { .. }
             | FrameNote::AwaitsCommit
             | FrameNote::Expired
+            | FrameNote::TellsPast(_)
             | FrameNote::TakenOver { .. }
             | FrameNote::Acknowledges { .. }
             | FrameNote::Throttles(_)
@@ -314,7 +315,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::Unpacked { .. }
             | FrameNote::UncertainStart
             | FrameNote::PassedOn
-            | FrameNote::HasPublishersMark { .. }
+            | FrameNote::HasPublishersMark(_)
             | FrameNote::MadeAt(_)
             | FrameNote::TraceContext(_)
             | FrameNote::HasPlace(_)

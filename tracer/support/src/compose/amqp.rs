@@ -130,9 +130,33 @@ pub fn start_ok(name: &str) -> Vec<u8> {
     frame(1, 0, &[&[0, 10, 0, 11][..], &len(&table), &table, &rest].concat())
 }
 
+/// A message that a broker delivers on channel 1, with these headers.
+pub fn deliver_with(
+    [exchange, key]: [&str; 2],
+    tag: u64,
+    headers: &[(&str, &str)],
+    payload: &[u8],
+) -> Vec<u8> {
+    let len = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap().to_be_bytes();
+    let field = |(name, value): &(&str, &str)| {
+        [&short(name)[..], b"S", &len(value.as_bytes()), value.as_bytes()].concat()
+    };
+    let fields: Vec<u8> = headers.iter().flat_map(field).collect();
+    let properties = [&[0x20, 0][..], &len(&fields), &fields].concat();
+    let names = [short(exchange), short(key)].concat();
+    let arguments = [&[0, 60, 0, 60][..], &short("tag"), &tag.to_be_bytes(), &[0], &names].concat();
+    with_properties(1, &arguments, &properties, payload)
+}
+
 /// A dead letter that a broker delivers on channel 1 with this key, and that was published first at `exchange` with `key`.
 pub fn deliver_dead_letter(first: [&str; 2], by: &str, tag: u64, payload: &[u8]) -> Vec<u8> {
     let arguments = [&[0, 60, 0, 60][..], &short("tag"), &tag.to_be_bytes(), &[0, 0], &short(by)];
+    with_properties(1, &arguments.concat(), &dead_letter(first), payload)
+}
+
+/// A copy of a dead letter, with its headers, that a client publishes on channel 1 to the queue `to`.
+pub fn publish_dead_letter(first: [&str; 2], to: &str, payload: &[u8]) -> Vec<u8> {
+    let arguments = [&[0, 60, 0, 40, 0, 0, 0][..], &short(to), &[0]];
     with_properties(1, &arguments.concat(), &dead_letter(first), payload)
 }
 

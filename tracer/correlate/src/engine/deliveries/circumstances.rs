@@ -25,11 +25,12 @@ impl Deliveries {
         if let Some(asked) = permissions.asked {
             leg.circumstances.request = request_made_at(back, asked);
         }
+        let message = self.messages.message(state.message);
         leg.circumstances.subscription = ReaderArrival {
             ready: permissions.ready,
             sender_was_gone: permissions.sender_was_gone,
             handed_over: permissions.is_handed_over,
-            has_expired: permissions.has_expired,
+            has_expired: message.is_some_and(|message| message.has_expired(&permissions)),
         };
         leg.circumstances.start_up = state.start_up && permissions.ready.is_none();
         leg.circumstances.permission.release = permissions.release;

@@ -56,6 +56,7 @@ pub fn new_leg(
             permit,
             shut: flow.reader_pauses.shut_before(written.map_or(at, |written| written.min(at))),
             has_expired: found.has_expired,
+            past: found.past,
             ..Permissions::default()
         },
         queue_was_empty: queue_was_empty(found, back),
@@ -82,6 +83,7 @@ pub fn new_leg(
             is_logged: protocol.is_log(),
             is_queued: protocol.keeps_messages() && !protocol.is_log(),
             withheld: found.withheld,
+            past: found.past,
         },
         passed_on: found.passed_on,
         opening: conversation.life.opening,

@@ -23,6 +23,7 @@ impl Messages {
         self.lead(message, key.0);
         let entry = &mut self.open[message];
         entry.facts.trace = new.message.trace.or(entry.facts.trace);
+        entry.facts.past = new.message.past;
         if !entry.is_orphan {
             return (key, Joined::Earlier);
         }
