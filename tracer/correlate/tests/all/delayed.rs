@@ -1,7 +1,7 @@
 //! Messages that an exchange of AMQP keeps for a time, by their publisher's wish: while they have not come they are no losses, and they hide none.
 
 use crate::played::Played;
-use wirelap_correlate::{Clause, SlowSubscribers, VerdictKind};
+use wirelap_correlate::{Clause, VerdictKind};
 use wirelap_test_support::compose::{amqp, mqtt};
 use wirelap_test_support::world::{Connection, World, process};
 
@@ -137,45 +137,19 @@ fn what_mqtt_delays_by_its_topic_is_followed_and_no_loss() {
     }
 }
 
-/// LavinMQ takes the header out, and an exchange that does not delay leaves it as it is.
+/// `LavinMQ` takes the header out, and an exchange that does not delay leaves it as it is.
 #[test]
 fn what_its_publisher_delays_is_known_by_the_header_that_changed() {
-    let without = |payload: &[u8]| amqp::deliver("ex", "k", 1, payload);
-    let negative = |payload: &[u8]| amqp::deliver_delayed(["ex", "k"], 1, 500, payload);
-    let unchanged = |payload: &[u8]| amqp::deliver_delayed(["ex", "k"], 1, -500, payload);
-    let cases: [(&dyn Fn(&[u8]) -> Vec<u8>, bool); 3] =
-        [(&without, true), (&negative, true), (&unchanged, false)];
-    for (deliver, is_delayed) in cases {
+    let kept = |delay| amqp::deliver_delayed(["ex", "k"], 1, delay, b"one");
+    let without = amqp::deliver("ex", "k", 1, b"one");
+    for (delivered, is_delayed) in [(without, true), (kept(500), true), (kept(-500), false)] {
         let mut world = World::new();
         let [mut publisher, mut consumer] = clients(&mut world);
         world.message(&mut publisher.up, &amqp::publish_delayed("ex", "k", 500, b"one"));
         world.now += 500 * MS;
-        world.message(&mut consumer.down, &deliver(b"one"));
+        world.message(&mut consumer.down, &delivered);
         let played = Played::of(&world);
         let last = played.deliveries.first().and_then(|one| one.legs.last()).unwrap();
         assert_eq!(last.circumstances.subscription.has_expired, is_delayed);
     }
-}
-
-/// A message that expired in a queue tells nothing of how far its reader is on the topic that it was published to.
-#[test]
-fn who_reads_what_has_expired_is_not_behind() {
-    let mut world = World::new();
-    let [mut publisher, mut consumer] = clients(&mut world);
-    let broker = process(10, "broker");
-    let mut reader =
-        world.connect(process(40, "reader"), "127.0.0.1:40040", broker, "127.0.0.1:5672");
-    world.message(&mut reader.up, b"AMQP\0\0\x09\x01");
-    for n in 0..100 {
-        world.now += 50 * MS;
-        let payload = format!("live {n}").into_bytes();
-        world.message(&mut publisher.up, &amqp::publish("ex", "k", &payload));
-        world.message(&mut consumer.down, &amqp::deliver("ex", "k", n + 1, &payload));
-        if n == 20 {
-            // It was published before anyone looked.
-            let letter = amqp::deliver_dead_letter(["ex", "k"], "dead", 1, b"of long ago");
-            world.message(&mut reader.down, &letter);
-        }
-    }
-    assert_eq!(Played::of(&world).snapshot.slow, SlowSubscribers::default());
 }

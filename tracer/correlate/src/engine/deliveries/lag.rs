@@ -40,10 +40,8 @@ impl Deliveries {
                 c.accounts.lag.note_kept_for((topic, number), new.kept_for);
                 self.messages.set_number(key, number);
             }
-            // Others had it long ago, and it was forgotten, unless an exchange or another queue had it for its time.
-            (Joined::Orphan, false)
-                if !new.message.is_delayed() && !new.permissions.has_expired =>
-            {
+            // Others had it long ago, and it was forgotten.
+            (Joined::Orphan, false) if !new.message.is_delayed() => {
                 let topic = (c.accounts.rows.root(new.message.row), new.message.subject);
                 c.accounts.lag.sent_late(new.way(), topic, new.message.topic, new.at);
             }
