@@ -205,7 +205,10 @@ impl AmqpConnection {
             contents.is_of_trace(header.channel, trace);
         }
         let headers = WayHeaders::read(reader);
-        contents.tells_past(header.channel, headers.past());
+        let past = headers.past();
+        if past != 0 {
+            contents.tells_past(header.channel, past);
+        }
         if self.server == Some(side) {
             if let Some(letter) = DeadLetter::read(&headers) {
                 contents.is_dead_letter(header.channel, letter);
