@@ -11,7 +11,7 @@ use crate::proto::{
     ResourceMetrics, SCHEMA_URL, ScopeMetrics,
 };
 use crate::queue::{REQUEST, SpanQueue, scope};
-use crate::sink::{LastBatch, SpanBatch, SpanChoice, SpanSink};
+use crate::sink::{Handover, SpanBatch, SpanChoice, SpanSink};
 use crate::spans::spans;
 use crate::stream::StreamExtent;
 use crate::url::{CollectorUrl, METRICS, TRACES};
@@ -19,7 +19,6 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
-use std::sync::PoisonError;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 use wirelap_events::human::counted;
@@ -27,8 +26,8 @@ use wirelap_events::{GroupId, TopicId};
 use wirelap_history::Bins;
 use wirelap_process::rights;
 
-/// Batches that may wait for the thread.
-const BATCHES: usize = 2;
+/// Batches that may wait for the thread, a quarter of a second each: those of a time in which it waits for an answer.
+pub(crate) const BATCHES: usize = 32;
 /// The time that the thread has at the end beyond that for what is left.
 const LAST_STEPS: Duration = Duration::from_secs(1);
 
@@ -103,14 +102,15 @@ impl Exporter {
     ) -> Result<(SpanSink, Exporter), String> {
         let client = Client::new(&settings.url, &settings.headers)?;
         let (out, batches) = sync_channel(BATCHES);
-        let (counts, last) = (SpanCounts::default(), LastBatch::default());
+        let (counts, handover) = (SpanCounts::default(), Handover::default());
         let chosen = (settings.choice, settings.host.clone());
-        let sink = SpanSink::new(out, last.clone(), counts.clone(), chosen, settings.wall_offset);
+        let (offset, shared) = (settings.wall_offset, handover.clone());
+        let sink = SpanSink::new(out, shared, counts.clone(), chosen, offset);
         let (say, ended) = sync_channel(1);
         let (url, end) = (settings.url.clone(), times.end.saturating_add(LAST_STEPS));
         let sender = Sender::new(settings, client, times, counts.clone());
         let started = rights::spawn("otlp", move || {
-            let _ = say.send(sender.run(&batches, &last));
+            let _ = say.send(sender.run(&batches, &handover));
         });
         started.map_err(|error: io::Error| format!("cannot start a thread: {error}"))?;
         Ok((sink, Exporter { url, counts, ended, end }))
@@ -204,20 +204,20 @@ impl Sender {
     }
 
     /// Takes batches and sends spans until the sink is gone, and then what is left.
-    fn run(mut self, batches: &Receiver<SpanBatch>, last: &LastBatch) -> Complaints {
+    fn run(mut self, batches: &Receiver<SpanBatch>, handover: &Handover) -> Complaints {
         loop {
             match batches.recv_timeout(self.next_due(Instant::now())) {
-                Ok(batch) => self.take(batch),
+                Ok(batch) => self.take(batch, handover),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             for batch in batches.try_iter() {
-                self.take(batch);
+                self.take(batch, handover);
             }
             self.send_due(Instant::now());
         }
-        if let Some(batch) = last.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            self.take(batch);
+        if let Some(batch) = handover.take_last() {
+            self.take(batch, handover);
         }
         self.send_rest();
         self.complaints
@@ -235,8 +235,9 @@ impl Sender {
     }
 
     /// Makes spans of a batch's messages, and adds its latencies.
-    fn take(&mut self, batch: SpanBatch) {
+    fn take(&mut self, batch: SpanBatch, handover: &Handover) {
         let SpanBatch { snapshot, wall_offset, messages, topics, latencies } = batch;
+        handover.note_taken(messages.len());
         self.topics.extend(topics);
         let host = &self.settings.host;
         let names = BatchNames { snapshot: &snapshot, topics: &self.topics, host, wall_offset };

@@ -14,7 +14,7 @@
 //! | `spans`, `histogram` | a message as spans; a distribution as an exponential histogram |
 //! | `stream` | the time that cumulative values are of |
 //! | `ids`, `names` | numbers of traces and spans; names of rows and processes |
-//! | `post` | a request over HTTP and what its answer means |
+//! | `post`, `proxy` | a request over HTTP and what its answer means; the proxy that it goes through |
 //! | [`CollectorUrl`] | the address of a Collector |
 //! | `proto` | the messages of OTLP |
 
@@ -30,6 +30,7 @@ mod ids;
 mod names;
 mod post;
 mod proto;
+mod proxy;
 mod queue;
 mod sink;
 mod spans;

@@ -1,6 +1,7 @@
 //! A request over HTTP, and what its answer means.
 
 use crate::proto::{ExportResponse, PartialSuccess};
+use crate::proxy::proxy_for;
 use crate::url::CollectorUrl;
 use percent_encoding::percent_decode_str;
 use prost::Message;
@@ -35,14 +36,18 @@ impl Client {
     /// A client of a Collector. `headers` are as in `OTEL_EXPORTER_OTLP_HEADERS`.
     ///
     /// # Errors
-    /// The headers are none; the sentence says it.
+    /// The headers are none, or the proxy that the environment names; the sentence says it.
     pub fn new(url: &CollectorUrl, headers: &str) -> Result<Client, String> {
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
             .user_agent(concat!("wirelap/", env!("CARGO_PKG_VERSION")));
-        let config = if url.is_here() { config.proxy(None) } else { config };
-        Ok(Client { agent: config.build().into(), headers: read_headers(headers)? })
+        let proxy = match url.uri().filter(|_| !url.is_here()) {
+            Some(uri) => proxy_for(&uri, |name| std::env::var(name).ok())?,
+            None => None,
+        };
+        let agent = config.proxy(proxy).build().into();
+        Ok(Client { agent, headers: read_headers(headers)? })
     }
 
     /// Sends a message of OTLP, and waits so long for an answer at most.
@@ -57,8 +62,19 @@ impl Client {
                 let body = response.body_mut().with_config().limit(ANSWER_BYTES).read_to_vec();
                 meaning(&response, &body.unwrap_or_default())
             }
-            Err(error) => Answer::TryLater { after: None, why: error.to_string() },
+            Err(error) => Answer::TryLater { after: None, why: unanswered(&error) },
         }
+    }
+}
+
+/// The reason why no answer came, in words.
+fn unanswered(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::Timeout(_) => "no answer in time".into(),
+        // The number of the system's error says nothing to a reader, and its kind everything.
+        ureq::Error::Io(error) if error.raw_os_error().is_some() => error.kind().to_string(),
+        ureq::Error::Io(error) => error.to_string(),
+        other => other.to_string(),
     }
 }
 

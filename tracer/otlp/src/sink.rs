@@ -3,15 +3,19 @@
 use crate::choice::{Choice, ChosenMessage, RowIntervals};
 use crate::counts::SpanCounts;
 use crate::ids::{IdOrigin, MessageIds};
+use crate::spans;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, PoisonError};
 use wirelap_correlate::{DelayCause, DeliverySink, Nondelivery, Snapshot};
 use wirelap_events::{Delivery, GroupId, Nanos, TopicId};
 use wirelap_history::{Bins, KeptMessage, MessageFate};
 
-/// The most messages of the share and of undelivered ones that a batch has: snapshots are a quarter of a second apart.
-const MESSAGES: usize = 256;
+/// The number of messages that wait for the thread from which on further ones of the share and undelivered ones are dropped, and the slowest ones,
+/// too. A message takes some 12 KiB.
+const MESSAGES: usize = 1_024;
+const WITH_SLOWEST: usize = 2 * MESSAGES;
 /// The most topics whose names are handed out.
 const TOPICS: usize = 65_536;
 
@@ -41,14 +45,36 @@ pub struct SpanBatch {
     pub latencies: FxHashMap<GroupId, Bins>,
 }
 
-/// A batch that nobody took by the end, for the thread to find.
-pub type LastBatch = Arc<Mutex<Option<SpanBatch>>>;
+/// State that the sink and the thread share beside the channel between them.
+#[derive(Clone, Debug, Default)]
+pub struct Handover {
+    /// The number of messages that the thread has not taken.
+    waiting: Arc<AtomicUsize>,
+    /// A batch that nobody took by the end, for the thread to find.
+    last: Arc<Mutex<Option<SpanBatch>>>,
+}
+
+impl Handover {
+    /// Notes messages that the thread has taken.
+    pub fn note_taken(&self, messages: usize) {
+        self.waiting.fetch_sub(messages, Ordering::Relaxed);
+    }
+
+    /// Takes the batch that was left by the end.
+    pub fn take_last(&self) -> Option<SpanBatch> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn leave(&self, batch: SpanBatch) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(batch);
+    }
+}
 
 /// A sink that chooses messages. It never waits: while nobody takes what it hands out, it keeps a bounded number and counts the others as dropped.
 #[derive(Debug)]
 pub struct SpanSink {
     out: SyncSender<SpanBatch>,
-    last: LastBatch,
+    handover: Handover,
     counts: SpanCounts,
     choice: SpanChoice,
     /// The name of this host.
@@ -56,8 +82,6 @@ pub struct SpanSink {
     wall_offset: fn() -> i64,
     rows: RowIntervals,
     batch: SpanBatch,
-    /// Messages of the batch that are not there for being slow.
-    others: usize,
     /// The beginning of the interval.
     began: Option<Nanos>,
     named: FxHashSet<TopicId>,
@@ -68,34 +92,38 @@ impl SpanSink {
     /// A sink that hands out batches here.
     pub(crate) fn new(
         out: SyncSender<SpanBatch>,
-        last: LastBatch,
+        handover: Handover,
         counts: SpanCounts,
         (choice, host): (SpanChoice, String),
         wall_offset: fn() -> i64,
     ) -> SpanSink {
         SpanSink {
             out,
-            last,
+            handover,
             counts,
             choice,
             host,
             wall_offset,
             rows: RowIntervals::default(),
             batch: SpanBatch { wall_offset: wall_offset(), ..SpanBatch::default() },
-            others: 0,
             began: None,
             named: FxHashSet::default(),
             is_closed: false,
         }
     }
 
-    /// Keeps a message of the share, or one that was not delivered. Returns whether there was room.
-    fn keep(&mut self, spans: usize, message: impl FnOnce() -> ChosenMessage) -> bool {
-        if self.others >= MESSAGES {
-            self.counts.add_dropped(spans as u64);
+    /// Keeps a message for the thread unless `most` wait for it, and counts its spans as dropped otherwise. Returns whether it was kept.
+    fn keep(
+        &mut self,
+        most: usize,
+        delivery: &Delivery,
+        message: impl FnOnce() -> ChosenMessage,
+    ) -> bool {
+        if self.handover.waiting.load(Ordering::Relaxed) >= most {
+            self.counts.add_dropped(spans::count(delivery));
             return false;
         }
-        self.others = self.others.saturating_add(1);
+        self.handover.waiting.fetch_add(1, Ordering::Relaxed);
         self.batch.messages.push(message());
         true
     }
@@ -116,8 +144,7 @@ impl SpanSink {
         let message = || KeptMessage { delivery: Arc::new(delivery.clone()), one_way, cause, fate };
         let chosen =
             || ChosenMessage { message: message(), choice: Choice::Share, nondelivery: None };
-        let is_sent =
-            self.is_in_share(delivery) && self.keep(delivery.legs.len().saturating_add(1), chosen);
+        let is_sent = self.is_in_share(delivery) && self.keep(MESSAGES, delivery, chosen);
         if let Some(one_way) = one_way.filter(|_| fate == MessageFate::Delivered) {
             let message = || (!is_sent).then(message);
             self.rows.add(delivery.group, one_way, self.choice.slowest, message);
@@ -129,25 +156,16 @@ impl SpanSink {
         let latencies = &mut self.batch.latencies;
         self.rows.take_latencies(|group, bins| latencies.entry(group).or_default().merge(bins));
         let began = *self.began.get_or_insert(at);
-        if is_last {
-            self.batch.messages.extend(self.rows.take_slowest());
-        } else if at >= began + self.choice.interval {
-            self.began = Some(at);
-            // The slowest of an interval before, which nobody took, make room for those of this one.
-            self.drop_older_slowest();
-            self.batch.messages.extend(self.rows.take_slowest());
+        if !is_last && at < began + self.choice.interval {
+            return;
         }
-    }
-
-    fn drop_older_slowest(&mut self) {
-        let mut dropped = 0_u64;
-        self.batch.messages.retain(|one| {
-            let stays = one.choice != Choice::Slowest;
-            let spans = one.message.delivery.legs.len().saturating_add(1);
-            dropped = dropped.saturating_add(if stays { 0 } else { spans as u64 });
-            stays
-        });
-        self.counts.add_dropped(dropped);
+        self.began = Some(at);
+        let mut rows = std::mem::take(&mut self.rows);
+        for chosen in rows.take_slowest() {
+            let delivery = Arc::clone(&chosen.message.delivery);
+            self.keep(WITH_SLOWEST, &delivery, || chosen);
+        }
+        self.rows = rows;
     }
 }
 
@@ -202,11 +220,8 @@ impl DeliverySink for SpanSink {
         let fate = MessageFate::Undelivered { at_end: why == Nondelivery::UnderWay };
         let delivery = || Arc::new(so_far.clone());
         let message = || KeptMessage { delivery: delivery(), one_way: None, cause: None, fate };
-        self.keep(so_far.legs.len(), || ChosenMessage {
-            message: message(),
-            choice,
-            nondelivery: Some(why),
-        });
+        let chosen = || ChosenMessage { message: message(), choice, nondelivery: Some(why) };
+        self.keep(MESSAGES, so_far, chosen);
     }
 
     fn published(&mut self, snapshot: &Arc<Snapshot>) {
@@ -219,7 +234,7 @@ impl DeliverySink for SpanSink {
         let next =
             SpanBatch { wall_offset, snapshot: Arc::clone(snapshot), ..SpanBatch::default() };
         match self.out.try_send(std::mem::replace(&mut self.batch, next)) {
-            Ok(()) => self.others = 0,
+            Ok(()) => {}
             Err(TrySendError::Full(batch)) => self.batch = SpanBatch { wall_offset, ..batch },
             Err(TrySendError::Disconnected(_)) => {
                 self.is_closed = true;
@@ -242,6 +257,6 @@ impl Drop for SpanSink {
     fn drop(&mut self) {
         self.gather(self.batch.snapshot.at, true);
         let batch = std::mem::take(&mut self.batch);
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(batch);
+        self.handover.leave(batch);
     }
 }

@@ -137,6 +137,19 @@ pub fn spans(chosen: &ChosenMessage, ids: MessageIds, names: &BatchNames<'_>) ->
     all
 }
 
+/// The number of spans that a message has.
+pub fn count(delivery: &Delivery) -> u64 {
+    let has = |leg: Option<&Leg>, is_received: bool| {
+        leg.is_some_and(|leg| {
+            leg.times.seen().any(|(stage, _)| (stage >= Stage::Rx) == is_received)
+        })
+    };
+    let legs = &delivery.legs;
+    let came = |index: usize| index.checked_sub(1).and_then(|before| legs.get(before));
+    let stays = (0..=legs.len()).filter(|&at| has(came(at), true) || has(legs.get(at), false));
+    stays.count() as u64
+}
+
 /// The number of a span's parent, which is the span before or the application's, and the span's flags, which are those of the application.
 fn parent(before: Option<&ProcessSpan>, ids: &MessageIds) -> (Vec<u8>, u32) {
     let flags = ids.context.map_or(0, |context| context.flags.into());

@@ -61,9 +61,14 @@ impl CollectorUrl {
         &self.base
     }
 
+    /// The address in its parts.
+    pub fn uri(&self) -> Option<Uri> {
+        self.base.parse().ok()
+    }
+
     /// True if the Collector is on this host, to which no proxy leads.
     pub fn is_here(&self) -> bool {
-        let uri: Option<Uri> = self.base.parse().ok();
+        let uri = self.uri();
         let host = uri.as_ref().and_then(Uri::host).unwrap_or_default();
         let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
         host == "localhost" || address.is_ok_and(|address| address.is_loopback())
