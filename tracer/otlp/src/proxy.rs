@@ -5,7 +5,7 @@
 //! https:   HTTPS_PROXY, https_proxy, ALL_PROXY, all_proxy     the first that is not empty
 //! ```
 //!
-//! It is chosen here, because ureq asks one proxy for all addresses, whatever they begin with.
+//! The choice is made here, because ureq asks one proxy for all addresses, whatever they begin with.
 
 use ureq::Proxy;
 use ureq::http::Uri;
