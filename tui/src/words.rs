@@ -410,6 +410,8 @@ mod tests {
             leg: 1,
             process: None,
             activity: None,
+            are_seen_there: true,
+            is_for_busy_readers: false,
         }];
         snapshot.groups.push(group);
         let said = warnings(&snapshot)[0].replace('\u{a0}', " ");

@@ -140,6 +140,7 @@ prop_compose! {
             period: period.map(|(began, ended, times)| Period { began, ended, times }),
             open: open.map(|(messages, oldest)| Overdue {
                 messages, oldest, place: Whereabouts::Broker, leg: 1, process, activity: None,
+                are_seen_there: true, is_for_busy_readers: messages % 2 == 0,
             }),
         }
     }
