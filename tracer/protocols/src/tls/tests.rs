@@ -1,4 +1,5 @@
 use super::*;
+use crate::FrameNote;
 use crate::stream::Stream;
 use wirelap_events::Offset;
 
@@ -29,6 +30,8 @@ impl FrameSink for Frames {
         let len = frame.data.map_or(0, |data| data.payload_len);
         self.0.push((self.1.unwrap(), frame.name, len));
     }
+
+    fn note(&mut self, _: FrameNote<'_>) {}
 }
 
 /// The frames of packets, of which those of a side may begin in mid-stream; and the server.
