@@ -31,7 +31,7 @@ pub fn record(head: &[u8]) -> Option<(u8, PduLen)> {
     match len {
         None => Some((kind, PduLen::Need(HEADER))),
         Some(len) if len > LONGEST_RECORD => None,
-        Some(len) => Some((kind, PduLen::Known(HEADER as u64 + u64::from(len)))),
+        Some(len) => Some((kind, PduLen::Known(u64::from(len).saturating_add(HEADER as u64)))),
     }
 }
 

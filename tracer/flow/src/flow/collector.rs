@@ -271,7 +271,7 @@ impl FrameSink for Collector<'_> {
             let assembly = fragments.map(|fragments| fragments.message);
             let own = found_message(self.side, data);
             let own = Found { passed_on, has_expired, was_rerouted, withheld, shared, ..own };
-            let own = Found { publishers_mark, trace, past, ..own };
+            let own = Found { publishers_mark, past, trace, ..own };
             let mut found = Found { reader, assembly, made_at, follows_after, kept_for, ..own };
             found.topic.id = topic_id;
             // A stamp tells more.
