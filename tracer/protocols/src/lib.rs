@@ -48,7 +48,7 @@ pub use memory::Memory;
 pub use note::{Fragments, FrameNote, KeptFor, LogPlace, ReadIn, Throttle, UnseenParties};
 pub use queues::{Discard, DiscardedMessages, PutBack, QueueLimits, Withheld};
 pub use reader::Reader;
-pub use registry::{broker, by_name, registry};
+pub use registry::{broker, by_name, named, registry};
 pub use remedies::{BrokerRemedies, Remedies};
 pub use search::ProtocolSearch;
 pub use side::Side;

@@ -1,8 +1,8 @@
 //! mosquitto and its clients, which use OpenSSL at both ends; and programs whose text cannot be read.
 
 use super::{
-    Foreign, Subscriber, assert_encrypted, assert_no_text, certificate, foreign, only_row,
-    reading_tls, report_of, until_it_listens, until_tracing, without_tls,
+    Foreign, Subscriber, assert_encrypted, assert_no_text, certificate, command, foreign, only_row,
+    reading_tls, report_of, spawn, until_it_listens, until_tracing, without_tls,
 };
 use crate::bench::Bench;
 use crate::free_port;
@@ -12,14 +12,23 @@ use std::fs;
 use std::path::Path;
 use wirelap_test_support::tshark;
 
-/// A mosquitto that speaks TLS only.
-fn broker(folder: &Path, port: u16) -> Foreign {
+const OPENSSL: &str = "openssl.cnf";
+
+/// A mosquitto that speaks TLS only, up to a version. It has no setting for that itself, but OpenSSL has.
+fn broker(folder: &Path, port: u16, version: &str) -> Foreign {
     certificate(folder);
+    let newest = version.replace("tlsv", "TLSv");
+    let settings = format!(
+        "openssl_conf = all\n[all]\nssl_conf = ssl\n[ssl]\nsystem_default = usual\n[usual]\nMaxProtocol = {newest}\n"
+    );
+    fs::write(folder.join(OPENSSL), settings).unwrap();
     let settings = format!(
         "listener {port} 127.0.0.1\nallow_anonymous true\nuser root\ncertfile cert.pem\nkeyfile key.pem\n"
     );
     fs::write(folder.join("mosquitto.conf"), settings).unwrap();
-    let broker = foreign(folder, "mosquitto", "-c mosquitto.conf");
+    let mut broker = command(folder, "mosquitto", "-c mosquitto.conf");
+    broker.env("OPENSSL_CONF", folder.join(OPENSSL));
+    let broker = spawn(broker);
     until_it_listens(port);
     broker
 }
@@ -40,7 +49,7 @@ fn exchange(folder: &Path, port: u16, version: &str, count: usize) {
 fn messages_in_tls_are_followed_and_their_text_is_in_no_file() {
     for version in ["tlsv1.3", "tlsv1.2"] {
         let (bench, folder, port) = (Bench::new(), tempfile::tempdir().unwrap(), free_port());
-        let _broker = broker(folder.path(), port);
+        let _broker = broker(folder.path(), port, version);
         let (run, recording) = reading_tls(&bench, port);
         exchange(folder.path(), port, version, 50);
         let (report, _) = report_of(run, &bench);
@@ -61,7 +70,7 @@ fn messages_in_tls_are_followed_and_their_text_is_in_no_file() {
 #[test]
 fn without_tls_a_sentence_says_that_it_is_encrypted() {
     let (bench, folder, port) = (Bench::new(), tempfile::tempdir().unwrap(), free_port());
-    let _broker = broker(folder.path(), port);
+    let _broker = broker(folder.path(), port, "tlsv1.3");
     let run = without_tls(&bench, port);
     exchange(folder.path(), port, "tlsv1.3", 5);
     let (report, _) = report_of(run, &bench);
@@ -82,7 +91,7 @@ fn records(recording: &Path, port: u16) -> u64 {
 fn records_are_followed_without_their_text() {
     for (version, hides_handshake) in [("tlsv1.2", false), ("tlsv1.3", true)] {
         let (bench, folder, port) = (Bench::new(), tempfile::tempdir().unwrap(), free_port());
-        let _broker = broker(folder.path(), port);
+        let _broker = broker(folder.path(), port, version);
         let recording = bench.file("seen.pcapng");
         let words = format!(
             "live --plain --sample off --ports {port} --decode {port}=tls --pcapng {} --pcapng-payload",
