@@ -43,7 +43,7 @@ pub fn decode(text: &str) -> Result<(u16, String), String> {
         .ok_or_else(|| format!("`{text}` is not a port and a protocol such as 11883=mqtt"))?;
     let port = port.parse().map_err(|_| format!("`{port}` is not a port"))?;
     if wirelap_protocols::by_name(protocol).is_none() {
-        let known = wirelap_protocols::named().map(|protocol| protocol.name());
+        let known = wirelap_protocols::named().map(wirelap_protocols::Protocol::name);
         let known = known.collect::<Vec<_>>().join(", ");
         return Err(format!("there is no decoder for `{protocol}`; known: {known}"));
     }
