@@ -318,7 +318,9 @@ impl Sender {
                 true
             }
             Answer::TryLater { after, why } => {
-                self.complaints.spans = Some(why);
+                // At the end, a try is cut short: what an earlier one met says more.
+                let earlier = self.complaints.spans.take().filter(|_| self.end.is_some());
+                self.complaints.spans = earlier.or(Some(why));
                 self.spans_backoff.failed(Instant::now(), after, fastrand::f64());
                 false
             }
@@ -360,7 +362,9 @@ impl Sender {
         }
         self.complaints.metrics = match answer {
             Answer::Taken { why, .. } => why,
-            Answer::TryLater { why, .. } => Some(why),
+            Answer::TryLater { why, .. } => {
+                self.complaints.metrics.take().filter(|_| self.end.is_some()).or(Some(why))
+            }
             Answer::Refused { is_for_good, why } => {
                 self.metrics_due = self.metrics_due.filter(|_| !is_for_good);
                 Some(why)
