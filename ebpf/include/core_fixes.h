@@ -203,7 +203,7 @@ struct task_struct___freezer {
 	unsigned int frozen : 1;
 } __attribute__((preserve_access_index));
 
-/* Whether a thread is frozen with its cgroup v2. */
+/* True if a thread is frozen with its cgroup v2. */
 static __always_inline bool is_frozen(struct task_struct *task)
 {
 	struct task_struct___freezer *freezer = (void *)task;

@@ -39,6 +39,8 @@ pub struct TruthRecords {
     pub published: u64,
     /// Number of deliveries, without the warm-up; duplicates are counted.
     pub delivered: u64,
+    /// Deliveries that were left out, because the clock of their process is not known.
+    without_clock: u64,
     /// Round-trip times in nanoseconds.
     pub round_trips: Vec<u64>,
 }
@@ -53,6 +55,7 @@ impl Default for TruthRecords {
             several: false,
             published: 0,
             delivered: 0,
+            without_clock: 0,
             round_trips: Vec::new(),
         }
     }
@@ -87,7 +90,11 @@ impl TruthRecords {
         file.rewind()?;
         for truth in TruthReader::new(BufReader::new(file))? {
             let mut truth = truth?;
-            let Some(at) = clock(by, truth.at) else { continue };
+            let Some(at) = clock(by, truth.at) else {
+                let is_counted = truth.kind == TruthKind::Deliver && !truth.stamp.warmup;
+                self.without_clock.grow(u64::from(is_counted));
+                continue;
+            };
             if truth.kind == TruthKind::Publish {
                 // The intended time is of the same clock.
                 truth.aux = clock(by, Nanos(truth.aux)).map_or(truth.aux, |intended| intended.0);
@@ -274,6 +281,8 @@ pub fn compare(
             _ => truth.order_violations.grow(1),
         }
     }
+    // A delivery without a record may be one of those that were left out.
+    truth.unknown.shrink(records.without_clock);
     if all_before.count() > 0 {
         let last_leg = tally.last_leg();
         tally.segments.add_all(0, Segment::ClientTx, &all_before);
@@ -324,6 +333,16 @@ mod tests {
         let truth = compare(&mut tally(), &mut Evidence::default(), &records(110, 205), Nanos(0));
         assert_eq!((truth.violations, truth.worst_violation_ns), (1, 5));
         assert_eq!(truth.order_violations, 1);
+    }
+
+    /// A delivery of the trace has no record, because it was not got, or because nothing is known of its process's clock.
+    #[test]
+    fn a_delivery_whose_record_has_no_time_is_not_said_to_be_unknown() {
+        for (without_clock, unknown) in [(0, 1), (1, 0)] {
+            let records = TruthRecords { without_clock, ..TruthRecords::default() };
+            let truth = compare(&mut tally(), &mut Evidence::default(), &records, Nanos(0));
+            assert_eq!((truth.unknown, truth.compared), (unknown, 0));
+        }
     }
 
     #[test]

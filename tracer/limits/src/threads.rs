@@ -16,7 +16,8 @@ pub const THREAD_STATE_FRESHNESS: Nanos = ms(2_000);
 /// for a moment when it was looked at did not.
 pub const WAITING_DIVISOR: u64 = 2;
 
-/// Where such waits are not known: a process that could run was on a CPU for less than this part of the time between two looks: it waited for one.
+/// Part of the time between two looks below which a process that could run, and was on a CPU for no more, waited for one, where its waits are not
+/// known.
 pub const RUNNABLE_DIVISOR: u64 = 10;
 
 /// Wait for a CPU from which on it may keep others of the process waiting for long.

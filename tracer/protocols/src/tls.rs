@@ -57,7 +57,7 @@ impl Protocol for TlsRecords {
 /// The end of the handshake of one conversation, as far as it is seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Handshake {
-    /// It was not seen, or its records say what they are.
+    /// The handshake was not seen, or its records say what they are.
     #[default]
     Plain,
     /// Its records look like application data until the client has sent one.

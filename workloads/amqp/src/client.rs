@@ -31,7 +31,7 @@ use wirelap_harness::pump::{Pump, TICK};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
-/// Who waits longer for a slow broker at the end is killed for it.
+/// A client that waits longer for a slow broker at the end is killed for it.
 const CLOSE_LIMIT: Duration = Duration::from_secs(2);
 const EXCHANGE: &str = "amq.topic";
 /// Messages handed over at once.

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -249,36 +249,42 @@ fn a_thread_that_was_moved_to_another_cpu_says_so() {
     });
 }
 
+/// Returns the wakeups of a process that is stopped in this way while it waits for data, and then gets some.
+fn stopped_by(netns: NetNs, stop: impl FnOnce(&Child)) -> Vec<(Wake, Nanos)> {
+    let mut capture = Capture::attach(&everything()).unwrap();
+    let mut seen = Seen::new(netns);
+    let listener = TcpListener::bind((V4, 0)).unwrap();
+    let script = format!("exec 3<>/dev/tcp/127.0.0.1/{}; exec cat <&3", port_of(&listener));
+    let mut child =
+        Command::new("bash").args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut near = listener.accept().unwrap().0;
+    let mut echoed = child.stdout.take().unwrap();
+    // From its first read on it is traced.
+    near.write_all(&[1]).unwrap();
+    echoed.read_exact(&mut [0]).unwrap();
+    seen.processes.push(Pid(child.id()));
+    wait_until(child.id(), 'S');
+    stop(&child);
+    near.write_all(&[2]).unwrap();
+    echoed.read_exact(&mut [0]).unwrap();
+    let near_port = port(&near);
+    drop(near);
+    child.wait().unwrap();
+    seen.collect(&mut capture, "the end of the connection", |seen| seen.closed() >= 2);
+    seen.socket_at(near_port);
+    seen.wakes(child.id())
+}
+
 #[test]
 fn a_stopped_process_was_stopped_until_it_went_on() {
     in_own_netns(|netns| {
-        let mut capture = Capture::attach(&everything()).unwrap();
-        let mut seen = Seen::new(netns);
-        let listener = TcpListener::bind((V4, 0)).unwrap();
-        let script = format!("exec 3<>/dev/tcp/127.0.0.1/{}; exec cat <&3", port_of(&listener));
-        let mut child =
-            Command::new("bash").args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
-        let mut near = listener.accept().unwrap().0;
-        let mut echoed = child.stdout.take().unwrap();
-        // From its first read on it is traced.
-        near.write_all(&[1]).unwrap();
-        echoed.read_exact(&mut [0]).unwrap();
-        seen.processes.push(Pid(child.id()));
-        wait_until(child.id(), 'S');
-        let pid = rustix::process::Pid::from_child(&child);
-        rustix::process::kill_process(pid, Signal::STOP).unwrap();
-        wait_until(child.id(), 'T');
-        rustix::process::kill_process(pid, Signal::CONT).unwrap();
-        wait_until(child.id(), 'S');
-        near.write_all(&[2]).unwrap();
-        echoed.read_exact(&mut [0]).unwrap();
-        let near_port = port(&near);
-        drop(near);
-        child.wait().unwrap();
-        seen.collect(&mut capture, "the end of the connection", |seen| seen.closed() >= 2);
-
-        seen.socket_at(near_port);
-        let wakes = seen.wakes(child.id());
+        let wakes = stopped_by(netns, |child| {
+            let pid = rustix::process::Pid::from_child(child);
+            rustix::process::kill_process(pid, Signal::STOP).unwrap();
+            wait_until(child.id(), 'T');
+            rustix::process::kill_process(pid, Signal::CONT).unwrap();
+            wait_until(child.id(), 'S');
+        });
         let stopped: Vec<_> =
             wakes.iter().filter(|(w, _)| w.reason == OffCpuReason::Stopped).collect();
         assert_eq!(stopped.len(), 1, "{wakes:#?}");
@@ -293,39 +299,19 @@ fn a_stopped_process_was_stopped_until_it_went_on() {
 #[test]
 fn a_frozen_process_was_stopped_until_it_went_on() {
     in_own_netns(|netns| {
-        let mut capture = Capture::attach(&everything()).unwrap();
-        let mut seen = Seen::new(netns);
         let cgroup = new_cgroup("wirelap-frozen");
-        let listener = TcpListener::bind((V4, 0)).unwrap();
-        let script = format!("exec 3<>/dev/tcp/127.0.0.1/{}; exec cat <&3", port_of(&listener));
-        let mut child =
-            Command::new("bash").args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
-        let mut near = listener.accept().unwrap().0;
-        let mut echoed = child.stdout.take().unwrap();
-        // From its first read on it is traced.
-        near.write_all(&[1]).unwrap();
-        echoed.read_exact(&mut [0]).unwrap();
-        seen.processes.push(Pid(child.id()));
-        wait_until(child.id(), 'S');
-        fs::write(cgroup.0.join("cgroup.procs"), child.id().to_string()).unwrap();
-        let deadline = Instant::now() + PATIENCE;
-        for (order, event) in [("1", "frozen 1"), ("0", "frozen 0")] {
-            fs::write(cgroup.0.join("cgroup.freeze"), order).unwrap();
-            let events = || fs::read_to_string(cgroup.0.join("cgroup.events")).unwrap();
-            while !events().contains(event) {
-                assert!(Instant::now() < deadline, "{event}");
-                thread::yield_now();
+        let wakes = stopped_by(netns, |child| {
+            fs::write(cgroup.0.join("cgroup.procs"), child.id().to_string()).unwrap();
+            let deadline = Instant::now() + PATIENCE;
+            for (order, event) in [("1", "frozen 1"), ("0", "frozen 0")] {
+                fs::write(cgroup.0.join("cgroup.freeze"), order).unwrap();
+                let events = || fs::read_to_string(cgroup.0.join("cgroup.events")).unwrap();
+                while !events().contains(event) {
+                    assert!(Instant::now() < deadline, "{event}");
+                    thread::yield_now();
+                }
             }
-        }
-        near.write_all(&[2]).unwrap();
-        echoed.read_exact(&mut [0]).unwrap();
-        let near_port = port(&near);
-        drop(near);
-        child.wait().unwrap();
-        seen.collect(&mut capture, "the end of the connection", |seen| seen.closed() >= 2);
-
-        seen.socket_at(near_port);
-        let wakes = seen.wakes(child.id());
+        });
         let stopped = wakes.iter().filter(|(wake, _)| wake.reason == OffCpuReason::Stopped);
         assert_eq!(stopped.count(), 1, "{wakes:#?}");
     });

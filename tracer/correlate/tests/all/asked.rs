@@ -29,7 +29,7 @@ impl Found {
     }
 }
 
-/// What a consumer asks for and gets, in the words of a protocol.
+/// The requests and answers of a consumer, in the words of a protocol.
 struct Asking {
     /// The address of its server.
     server: &'static str,
@@ -41,7 +41,7 @@ struct Asking {
     nothing: fn(usize) -> Vec<u8>,
 }
 
-/// What is found two seconds after messages that come once the consumer has got forty, and then `asks` again, and `is_answered` with nothing.
+/// The findings two seconds after messages that come once the consumer has got forty, and then `asks` again, and `is_answered` with nothing.
 fn found(of: &Asking, asks: bool, is_answered: bool) -> Found {
     let mut world = World::new();
     let broker = process(10, "server");

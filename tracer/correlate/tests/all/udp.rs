@@ -109,7 +109,7 @@ fn named_for_a_full_socket(to: &str) -> Option<Pid> {
     verdict.expect("a full socket").process.map(|(task, _)| task.pid)
 }
 
-/// It is not said which member of a group has the full socket: the last that got a copy is a healthy one.
+/// The drop does not say which member of a group has the full socket: the last that got a copy is a healthy one.
 #[test]
 fn a_full_socket_of_a_group_is_nobodys() {
     assert_eq!(named_for_a_full_socket("239.255.0.1:7401"), None);

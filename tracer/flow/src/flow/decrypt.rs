@@ -19,10 +19,9 @@ impl Conversation {
             return true;
         }
         let Piece::Bytes { bytes, .. } = *piece else { return false };
-        if self.stays_encrypted() {
+        let Some(random) = client_random(bytes).filter(|_| !self.stays_encrypted()) else {
             return false;
-        }
-        let Some(random) = client_random(bytes) else { return false };
+        };
         let is_first = !std::mem::replace(&mut self.tls.has_hello, true);
         let Some(session) = self.tls.keys.session(&random) else {
             if is_first {

@@ -22,11 +22,11 @@ pub struct KnownStream {
 /// The knowledge of a stream of which bytes come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEntry {
-    /// It begins.
+    /// The stream begins.
     New,
-    /// It was read before.
+    /// The stream was read before.
     Known(KnownStream),
-    /// It may have been read before.
+    /// The stream may have been read before.
     Forgotten,
 }
 

@@ -54,22 +54,39 @@ impl OffCpuSums {
         }
     }
 
-    fn and(self, more: OffCpuSums) -> OffCpuSums {
+    /// Each time beside the same time of another sum. The preemptions stay.
+    fn zip(self, other: OffCpuSums, with: impl Fn(Nanos, Nanos) -> Nanos) -> OffCpuSums {
         OffCpuSums {
-            asleep: self.asleep + more.asleep,
-            waited: self.waited + more.waited,
-            throttled: self.throttled + more.throttled,
-            locked: self.locked + more.locked,
-            deaf: self.deaf + more.deaf,
-            blocked: self.blocked + more.blocked,
-            stopped: self.stopped + more.stopped,
-            polled: self.polled + more.polled,
-            by_data: self.by_data + more.by_data,
-            timed: self.timed + more.timed,
-            timed_poll: self.timed_poll + more.timed_poll,
-            hidden: self.hidden + more.hidden,
-            preemptions: self.preemptions.wrapping_add(more.preemptions),
+            asleep: with(self.asleep, other.asleep),
+            waited: with(self.waited, other.waited),
+            throttled: with(self.throttled, other.throttled),
+            locked: with(self.locked, other.locked),
+            deaf: with(self.deaf, other.deaf),
+            blocked: with(self.blocked, other.blocked),
+            stopped: with(self.stopped, other.stopped),
+            polled: with(self.polled, other.polled),
+            by_data: with(self.by_data, other.by_data),
+            timed: with(self.timed, other.timed),
+            timed_poll: with(self.timed_poll, other.timed_poll),
+            hidden: with(self.hidden, other.hidden),
+            preemptions: self.preemptions,
         }
+    }
+
+    fn and(self, more: OffCpuSums) -> OffCpuSums {
+        let preemptions = self.preemptions.wrapping_add(more.preemptions);
+        OffCpuSums { preemptions, ..self.zip(more, |sum, more| sum + more) }
+    }
+
+    /// The times between two moments with such sums until then.
+    fn since(self, start: OffCpuSums) -> OffCpuSums {
+        let preemptions = self.preemptions.wrapping_sub(start.preemptions);
+        OffCpuSums { preemptions, ..self.zip(start, |end, start| end - start) }
+    }
+
+    /// A part of a stretch, of which each time is bounded or shared out by `part`. A preemption counts at the stretch's end.
+    fn part(self, part: impl Fn(Nanos) -> Nanos) -> OffCpuSums {
+        OffCpuSums { preemptions: 0, ..self.zip(self, |whole, _| part(whole)) }
     }
 }
 
@@ -215,22 +232,22 @@ impl ThreadHistory {
             return None;
         }
         let begin = self.after(from);
-        let (start, end) = (self.sums_at(from, begin), self.sums_at(to, self.after(to)));
+        let sums = self.sums_at(to, self.after(to)).since(self.sums_at(from, begin));
         // Large, and so filled in where it is.
         let mut found = Some(OffCpu {
-            asleep: end.asleep - start.asleep,
-            waited: end.waited - start.waited,
-            preemptions: end.preemptions.wrapping_sub(start.preemptions),
-            throttled: end.throttled - start.throttled,
-            locked: end.locked - start.locked,
-            deaf: end.deaf - start.deaf,
-            blocked: end.blocked - start.blocked,
-            stopped: end.stopped - start.stopped,
-            polled: end.polled - start.polled,
-            by_data: end.by_data - start.by_data,
-            timed: end.timed - start.timed,
-            timed_poll: end.timed_poll - start.timed_poll,
-            hidden: end.hidden - start.hidden,
+            asleep: sums.asleep,
+            waited: sums.waited,
+            throttled: sums.throttled,
+            locked: sums.locked,
+            deaf: sums.deaf,
+            blocked: sums.blocked,
+            stopped: sums.stopped,
+            polled: sums.polled,
+            by_data: sums.by_data,
+            timed: sums.timed,
+            timed_poll: sums.timed_poll,
+            hidden: sums.hidden,
+            preemptions: sums.preemptions,
             ..OffCpu::NONE
         });
         if let Some(rested) = &mut found {
@@ -245,8 +262,9 @@ impl ThreadHistory {
         if self.stretches.first()?.running > from {
             return None;
         }
-        let (start, end) = (self.sums_at(from, self.after(from)), self.sums_at(to, self.after(to)));
-        Some((end.asleep - start.asleep) - (end.blocked - start.blocked))
+        let end = self.sums_at(to, self.after(to));
+        let sums = end.since(self.sums_at(from, self.after(from)));
+        Some(sums.asleep - sums.blocked)
     }
 
     /// True if the thread was awake at that moment; `None` if it was not followed then, or only
@@ -301,41 +319,14 @@ impl ThreadHistory {
         let index = next.checked_sub(1);
         let before = index.map(|index| self.stretches[index].sums).unwrap_or_default();
         let Some(stretch) = self.stretches.get(next) else { return before };
-        let own = &stretch.own;
+        let own = OffCpuSums::of(&stretch.own);
         let so_far = if let Some((left, woken)) = stretch.rest {
-            let asleep = at.min(woken) - left;
-            OffCpuSums {
-                asleep,
-                waited: at - woken,
-                throttled: (at - woken).min(own.throttled),
-                locked: asleep.min(own.locked),
-                deaf: asleep.min(own.deaf),
-                blocked: asleep.min(own.blocked),
-                stopped: asleep.min(own.stopped),
-                polled: asleep.min(own.polled),
-                by_data: asleep.min(own.by_data),
-                timed: asleep.min(own.timed),
-                timed_poll: asleep.min(own.timed_poll),
-                ..OffCpuSums::default()
-            }
+            let (asleep, waited) = (at.min(woken) - left, at - woken);
+            let throttled = waited.min(own.throttled);
+            OffCpuSums { asleep, waited, throttled, ..own.part(|time| time.min(asleep)) }
         } else {
             let begins = index.map_or(Nanos(0), |index| self.stretches[index].running);
-            let share = |time: Nanos| time.share(at - begins, stretch.running - begins);
-            OffCpuSums {
-                asleep: share(own.asleep),
-                waited: share(own.waited),
-                throttled: share(own.throttled),
-                locked: share(own.locked),
-                deaf: share(own.deaf),
-                blocked: share(own.blocked),
-                stopped: share(own.stopped),
-                polled: share(own.polled),
-                by_data: share(own.by_data),
-                timed: share(own.timed),
-                timed_poll: share(own.timed_poll),
-                hidden: share(own.hidden),
-                ..OffCpuSums::default()
-            }
+            own.part(|time| time.share(at - begins, stretch.running - begins))
         };
         before.and(so_far)
     }
