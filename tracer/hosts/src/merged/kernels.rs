@@ -29,16 +29,19 @@ impl MergedHosts {
         };
         let mut resting = Vec::new();
         for (other, host) in self.hosts.iter_mut().enumerate() {
-            let rests = other == index || host.is_up && host.boot == hello.boot && !host.rests;
-            if other == observer || !rests {
+            let is_same = other == index || host.is_up && host.boot == hello.boot;
+            if other == observer || !is_same {
                 continue;
             }
-            host.rests = true;
+            // One that rests already learns who observes now.
+            host.state.status = HostStatus::SameKernel { observed_by: observed_by.clone() };
+            if std::mem::replace(&mut host.rests, true) {
+                continue;
+            }
             // Events of one that begins again, from before it ended, are still to come.
             if other != index {
                 host.forget_waiting();
             }
-            host.state.status = HostStatus::SameKernel { observed_by: observed_by.clone() };
             resting.push(other);
         }
         for other in resting {

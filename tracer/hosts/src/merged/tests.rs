@@ -251,16 +251,17 @@ fn at_first_the_first_host_of_a_kernel_observes_whichever_is_there_first() {
     let targets = [HostTarget::Here, HostTarget::Ssh("a".into()), HostTarget::Ssh("b".into())];
     let merged = MergedHosts::of(&targets, receiver, Vec::new(), (now, oscillator), "kernel 0");
     let mut hosts = Hosts { merged, news, lost: 0, until: Cell::new(500), ahead: 0 };
-    for host in [2, 0, 1] {
+    // Each takes the place of the one before; of those that rest, all learn of the last one.
+    for host in [2, 1, 0] {
         hosts.begins_on(host, 0);
     }
     for host in [0, 1, 2] {
         hosts.reports(host, &[1_000], 5_000);
     }
     assert_eq!(hosts.out(), [(1_000, 1)]);
-    let rests = |state: &HostState| matches!(state.status, HostStatus::SameKernel { .. });
-    let resting: Vec<bool> = hosts.merged.states().map(rests).collect();
-    assert_eq!(resting, [false, true, true]);
+    let rests = HostStatus::SameKernel { observed_by: "here".into() };
+    let states: Vec<HostStatus> = hosts.merged.states().map(|state| state.status.clone()).collect();
+    assert_eq!(states, [HostStatus::Connected, rests.clone(), rests]);
 }
 
 #[test]
