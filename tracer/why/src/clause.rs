@@ -201,6 +201,8 @@ pub enum Clause {
     CutShort(u64),
     /// Times that a message was sent or delivered again, and messages that were sent.
     Repeated { repeats: u64, sent: u64 },
+    /// Times that a publisher sent a message again whose number the server knows, so that it stores it once.
+    StoredOnce(u64),
     /// Times that a server sent a message again to a client, and messages that were sent.
     Redelivered { times: u64, sent: u64 },
     /// Messages that a server had put back into their queues, why, and the client that had got them, the last time; whether there were

@@ -77,6 +77,8 @@ pub struct Losses {
     pub duplicates: u64,
     /// Duplicates that a server sent a client again.
     pub redelivered: u64,
+    /// Duplicates that a publisher sent again with the numbers by which a server stores each once.
+    pub stored_once: u64,
     /// Messages that servers put back into their queues.
     pub put_back: PutBackMessages,
     /// Messages whose payload was in shared memory.
@@ -287,6 +289,7 @@ impl Losses {
         self.datagrams.add(&other.datagrams);
         self.duplicates.grow(other.duplicates);
         self.redelivered.grow(other.redelivered);
+        self.stored_once.grow(other.stored_once);
         self.put_back.add(&other.put_back);
         self.shared.grow(other.shared);
         self.segments.add(&other.segments);

@@ -372,3 +372,23 @@ fn a_broker_is_named_by_the_port_of_its_clients() {
     assert_eq!(played.counts(), [1, 1, 1, 0]);
     assert_eq!(played.group().endpoint, Some("127.0.0.1:9092".parse().unwrap()));
 }
+
+/// A broker that may not hand a record out yet, because copies of it are missing, answers with none.
+#[test]
+fn a_consumer_that_was_answered_with_nothing_was_not_late() {
+    let mut world = World::new();
+    let (mut producer, mut consumer) = house(&mut world);
+    let batch = batch(1, &record(b"a value"));
+    world.message(&mut consumer.up, &fetch(1));
+    world.message(&mut producer.up, &produce(1, "t", &batch));
+    for id in 1..4 {
+        world.now += 500_000_000;
+        world.message(&mut consumer.down, &fetched(id, "t", &[]));
+        world.message(&mut consumer.up, &fetch(id + 1));
+    }
+    world.message(&mut consumer.down, &fetched(4, "t", &batch));
+    let played = Played::of(&world);
+    let request = &played.deliveries[0].legs[1].circumstances.request;
+    assert!(request.made.is_some());
+    assert!(request.between < Nanos::from_millis(1), "{:?}", request.between);
+}

@@ -35,8 +35,9 @@ pub struct ControlFrames {
     pub asked_line: u64,
     /// Limits that the request sets for how long it may be kept waiting.
     pub ask: Option<RequestLimits>,
-    /// The consumers or channels of its receiver whose last requests for messages are answered.
-    pub answers: [Option<u64>; ANSWERS],
+    /// The consumers or channels of its receiver whose last requests for messages are answered, and one past the last byte of the frame that
+    /// does it.
+    pub answers: [Option<(u64, Option<Offset>)>; ANSWERS],
     /// Messages that their receiver is given once their transaction is committed.
     pub committed: bool,
     /// Acknowledgements before which their receiver may not have been allowed to send more, one of each consumer or channel.
@@ -69,11 +70,11 @@ pub struct FoundAcknowledgement {
 }
 
 impl ControlFrames {
-    /// The last request of a consumer or channel is answered.
-    fn add_answer(&mut self, line: u64) {
+    /// The last request of a consumer or channel is answered, by a frame that ends at `end` if that is known.
+    fn add_answer(&mut self, line: u64, end: Option<Offset>) {
         let mut places = self.answers.iter_mut();
-        if let Some(place) = places.find(|known| known.is_none_or(|known| known == line)) {
-            *place = Some(line);
+        if let Some(place) = places.find(|known| known.is_none_or(|(known, _)| known == line)) {
+            *place = Some((line, end.or(place.and_then(|(_, end)| end))));
         }
     }
 
@@ -127,6 +128,8 @@ pub struct Collector<'a> {
     withheld: Option<Withheld>,
     /// The frame that comes next requests messages.
     asks: bool,
+    /// The consumer or channel whose last request for messages the frame that comes next answers.
+    answers: Option<u64>,
     /// The acknowledgement in the frame that comes next: the end of its message, the end of the message with which as many as ever
     /// were under way, and whether it permits more.
     acknowledges: Option<(Option<Offset>, Option<Offset>, bool)>,
@@ -170,6 +173,7 @@ impl<'a> Collector<'a> {
             publishers_mark: None,
             withheld: None,
             asks: false,
+            answers: None,
             acknowledges: None,
             reader: FoundReader::default(),
             made_at: None,
@@ -202,6 +206,12 @@ impl Collector<'_> {
             self.found.topics.learn_type(topic, type_name, self.protocol.name());
         }
         self.found.ros.learn(fact);
+    }
+
+    /// The frame that comes next answers a request for messages.
+    fn answer(&mut self) {
+        self.answers = Some(self.reader.line);
+        self.control.add_answer(self.reader.line, None);
     }
 
     /// A part of an exchange was found.
@@ -260,6 +270,9 @@ impl FrameSink for Collector<'_> {
                 end,
                 permits_more,
             });
+        }
+        if let Some(line) = self.answers.take() {
+            self.control.add_answer(line, Some(frame.range.end));
         }
         if std::mem::take(&mut self.asks) || frame.asks_for_messages() {
             self.control.asked = Some(frame.range.end);
@@ -322,7 +335,7 @@ impl FrameSink for Collector<'_> {
             FrameNote::AsksForTopic { topic, asks } => {
                 found.asked_topics.push((self.side, topic, asks));
             }
-            FrameNote::Answers => self.control.add_answer(self.reader.line),
+            FrameNote::Answers => self.answer(),
             FrameNote::Line(line) => self.reader.line = line,
             FrameNote::Subscription(number) => self.reader.subscription = number,
             FrameNote::Subscribes { number, queue } => {

@@ -130,10 +130,13 @@ impl FlowControl {
         }
     }
 
-    /// Notes that the last request for messages of a consumer is answered.
-    pub fn note_answered(&mut self, line: u64) {
+    /// Notes that the last request for messages of a consumer is answered, perhaps with none, by a frame that ends at `end` if that is known.
+    pub fn note_answered(&mut self, line: u64, end: Option<Offset>) {
         if let Some(request) = self.requests_mut().find(|request| request.line == line) {
             request.is_answered = true;
+            if !request.is_interrupted {
+                request.answer = request.answer.max(end);
+            }
         }
     }
 
@@ -225,13 +228,28 @@ mod tests {
             control.add_request(Request { at: Nanos(at), line, ..Request::default() });
         }
         for line in [1, 3] {
-            control.note_answered(line);
+            control.note_answered(line, None);
         }
         let is_answered = |line| control.request_on(line).map(|request| request.is_answered);
         assert_eq!([1, 2, 3, 4].map(is_answered), [Some(true), Some(false), Some(true), None]);
         assert!(control.has_open_request());
-        control.note_answered(2);
+        control.note_answered(2, None);
         assert!(!control.has_open_request(), "a later one of the first consumer was answered");
+    }
+
+    #[test]
+    fn an_answer_without_messages_ends_as_well() {
+        let mut control = FlowControl::default();
+        let end_of = |control: &FlowControl| control.request_on(1).and_then(|one| one.answer);
+        control.add_request(Request { at: Nanos(10), line: 1, ..Request::default() });
+        control.note_answered(1, Some(Offset(70)));
+        assert_eq!(end_of(&control), Some(Offset(70)));
+        control.extend_answer(Nanos(10), Offset(60));
+        assert_eq!(end_of(&control), Some(Offset(70)), "the answer ends behind its messages");
+        control.add_request(Request { at: Nanos(20), line: 1, ..Request::default() });
+        control.interrupt();
+        control.note_answered(1, Some(Offset(90)));
+        assert_eq!(end_of(&control), None, "it may be another's");
     }
 
     #[test]

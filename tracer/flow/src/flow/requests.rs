@@ -43,7 +43,7 @@ pub struct Request {
     pub there: Option<Nanos>,
     /// Time at which all that came before was there for who asks.
     pub free_since: Option<Nanos>,
-    /// One past the last byte of the messages of its answer.
+    /// One past the last byte of its answer, as far as that is known, or of the messages in it.
     pub answer: Option<Offset>,
     /// Observation was interrupted after it, so that the next answer may be another's.
     pub is_interrupted: bool,

@@ -99,7 +99,10 @@ impl ConsumerPositions {
         let mut fields = body;
         let FetchPreamble { ask, is_replica, is_committed, is_full } =
             head(call, &mut fields).ok()?;
-        (self.is_replica, self.is_committed) = (is_replica, is_committed);
+        // A connection is one reader's: a later request that was captured in part is the same reader's.
+        let is_first = self.reader.is_none();
+        self.is_replica |= is_replica || is_first && is_of_replica(call, fields) == Ok(true);
+        self.is_committed = is_committed;
         self.requests = self.requests.wrapping_add(1);
         let mut table = topics.handovers.open();
         let reader = *self.reader.get_or_insert_with(|| table.reader());
@@ -208,12 +211,7 @@ impl ConsumerPositions {
         if call.version >= 11 {
             fields.string()?;
         }
-        if call.version >= 15 {
-            let is_replica = &mut self.is_replica;
-            fields.each_tag(|tag, value| {
-                *is_replica |= tag == 1 && value.i32().is_ok_and(|id| id >= 0);
-            })?;
-        }
+        self.is_replica |= has_replica_state(call, fields)?;
         Ok(if named < self.read { NamedPartitions::Fewer } else { NamedPartitions::All })
     }
 
@@ -331,6 +329,40 @@ fn head(call: ApiCall, fields: &mut KafkaFields<'_>) -> KafkaResult<FetchPreambl
     Ok(FetchPreamble { ask, is_replica: replica >= 0, is_committed, is_full })
 }
 
+/// Reads whether the request is another broker's, from its topics on: newer versions say that behind them.
+fn is_of_replica(call: ApiCall, mut fields: KafkaFields<'_>) -> KafkaResult<bool> {
+    let Some(layout) = BodyLayout::of(call).filter(|_| call.version >= 15) else {
+        return Ok(false);
+    };
+    for _ in 0..fields.count()? {
+        layout.topic(&mut fields)?;
+        for _ in 0..fields.count()? {
+            partition(call, &mut fields)?;
+        }
+        fields.tags()?;
+    }
+    for _ in 0..fields.count()? {
+        layout.topic(&mut fields)?;
+        for _ in 0..fields.count()? {
+            fields.i32()?;
+        }
+        fields.tags()?;
+    }
+    fields.string()?;
+    has_replica_state(call, &mut fields)
+}
+
+/// Reads the tags at the end of a request: the replica's state.
+fn has_replica_state(call: ApiCall, fields: &mut KafkaFields<'_>) -> KafkaResult<bool> {
+    let mut is_replica = false;
+    if call.version >= 15 {
+        fields.each_tag(|tag, value| {
+            is_replica |= tag == 1 && value.i32().is_ok_and(|id| id >= 0);
+        })?;
+    }
+    Ok(is_replica)
+}
+
 /// A partition's index and the requested offset.
 fn partition(call: ApiCall, fields: &mut KafkaFields<'_>) -> KafkaResult<(i32, i64)> {
     let index = fields.i32()?;
@@ -340,4 +372,63 @@ fn partition(call: ApiCall, fields: &mut KafkaFields<'_>) -> KafkaResult<(i32, i
     fields.take(if call.version >= 5 { 12 } else { 4 })?;
     fields.tags()?;
     Ok((index, offset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::apis::FETCH;
+    use super::*;
+
+    const TOPIC: [u8; 16] = [7; 16];
+
+    /// A Fetch request of version 17 for records of partition 0 from 185 on, as a broker or a consumer sends it first.
+    fn request(replica: Option<i32>) -> Vec<u8> {
+        let mut body = [500_i32, 1, 1 << 20].map(i32::to_be_bytes).concat();
+        body.push(0);
+        body.extend([0_i32, 0].map(i32::to_be_bytes).concat());
+        body.push(2);
+        body.extend(TOPIC);
+        body.push(2);
+        body.extend([0_i32, -1].map(i32::to_be_bytes).concat());
+        body.extend(185_i64.to_be_bytes());
+        body.extend((-1_i32).to_be_bytes());
+        body.extend(0_i64.to_be_bytes());
+        body.extend((1_i32 << 20).to_be_bytes());
+        body.extend([0, 0, 1, 1]);
+        match replica {
+            Some(id) => {
+                body.extend([1, 1, 13]);
+                body.extend(id.to_be_bytes());
+                body.extend([0; 9]);
+            }
+            None => body.push(0),
+        }
+        body
+    }
+
+    /// Returns the records that a reader passes over that asks for 185 and later ones, where a member of a group without an offset was
+    /// sent 100.
+    fn passed_over(replica: Option<i32>) -> ([u64; 2], bool) {
+        let topics = KafkaTopics::default();
+        let place = (topics.number(KafkaTopic::Id(TOPIC)), 0);
+        {
+            let mut table = topics.handovers.open();
+            table.set_offset(place, 9, -1);
+            let member = table.reader();
+            table.begins(place, member, 0);
+            table.reaches(place, member, 100, false);
+        }
+        let body = request(replica);
+        let call = ApiCall { key: FETCH, version: 17 };
+        let mut positions = ConsumerPositions::default();
+        let fields = KafkaFields::new(&body, body.len() as u64).flexible(true);
+        positions.asked(1, call, fields, &topics).unwrap();
+        (positions.take_passed_over(), positions.is_replica)
+    }
+
+    #[test]
+    fn a_broker_that_copies_a_partition_takes_nothing_over() {
+        assert_eq!(passed_over(None), ([0, 85], false), "a member passes 85 over");
+        assert_eq!(passed_over(Some(3)), ([0, 0], true));
+    }
 }

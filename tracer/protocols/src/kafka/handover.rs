@@ -105,7 +105,7 @@ impl HandoverTable {
     }
 
     /// Stores the offset that a group has committed.
-    fn set_offset(&mut self, key: PartitionKey, group: u64, offset: i64) {
+    pub fn set_offset(&mut self, key: PartitionKey, group: u64, offset: i64) {
         let Some(partition) = self.partition(key) else { return };
         partition.offsets.retain(|(known, _)| *known != group);
         if partition.offsets.len() == MAX_OFFSETS {

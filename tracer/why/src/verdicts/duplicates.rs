@@ -38,7 +38,14 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
     if repeats > 0 {
         clauses.push(Clause::Repeated { repeats, sent });
     }
-    Some(Verdict::of_row(VerdictKind::Duplicates, Severity::Problem, clauses))
+    let stored_once = losses.stored_once.min(repeats);
+    if stored_once > 0 {
+        clauses.push(Clause::StoredOnce(stored_once));
+    }
+    // Of what is stored once, nobody gets a second copy.
+    let severity =
+        if stored_once == losses.duplicates { Severity::Note } else { Severity::Problem };
+    Some(Verdict::of_row(VerdictKind::Duplicates, severity, clauses))
 }
 
 #[cfg(test)]
@@ -64,6 +71,22 @@ mod tests {
         assert_eq!(said(40, 30, [0; 4]), [redelivered, Clause::Repeated { repeats: 10, sent }]);
         assert_eq!(said(40, 0, [0; 4]), [Clause::Repeated { repeats: 40, sent }]);
         assert_eq!(said(0, 0, [30, 0, 0, 0]), []);
+    }
+
+    #[test]
+    fn what_is_stored_once_is_no_problem() {
+        let said = |stored_once| {
+            let mut evidence = Evidence::default();
+            let losses = &mut evidence.losses;
+            (losses.sent, losses.duplicates, losses.stored_once) = (100, 30, stored_once);
+            find(&evidence).map(|verdict| (verdict.severity, verdict.evidence)).unwrap()
+        };
+        let repeated = Clause::Repeated { repeats: 30, sent: 100 };
+        let all = vec![repeated.clone(), Clause::StoredOnce(30)];
+        assert_eq!(said(30), (Severity::Note, all));
+        let some = vec![repeated.clone(), Clause::StoredOnce(20)];
+        assert_eq!(said(20), (Severity::Problem, some));
+        assert_eq!(said(0), (Severity::Problem, vec![repeated]));
     }
 
     #[test]

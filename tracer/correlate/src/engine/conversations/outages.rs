@@ -2,8 +2,9 @@
 
 use super::Conversations;
 use wirelap_events::{Nanos, ProcessEnd};
-use wirelap_flow::{ClientOf, ClosedByServer, Direction, GoneServer, ServerAt};
+use wirelap_flow::{ClientOf, ClosedByServer, Conversation, Direction, GoneServer, ServerAt};
 use wirelap_limits::network::ENDED_TOGETHER;
+use wirelap_protocols::Protocol;
 
 impl Conversations {
     /// The server of a conversation, and the direction in which it sends.
@@ -84,13 +85,22 @@ impl Conversations {
         self.outages.accept(at, server, pid, |pid| !sockets.has_open(pid));
     }
 
-    /// True if the client of a conversation, which was opened at `opened`, came back with it to a server that had been gone.
+    /// True if the client of a conversation, which was opened at `opened`, came back with it to a server that had been gone, or came from
+    /// another one of its cluster that was gone.
     pub fn has_returned(&self, direction: Direction, opened: Nanos) -> bool {
         if self.outages.is_empty() {
             return false;
         }
         let Some((server, serves)) = self.server_of(direction) else { return false };
         let client = self.client_of(serves);
-        client.is_some_and(|client| self.outages.has_returned(opened, server, client))
+        let is_of_cluster = self
+            .flows
+            .get(direction)
+            .and_then(Conversation::protocol)
+            .is_some_and(Protocol::is_log);
+        client.is_some_and(|client| {
+            self.outages.has_returned(opened, server, client)
+                || is_of_cluster && self.outages.has_moved(opened, server, client)
+        })
     }
 }

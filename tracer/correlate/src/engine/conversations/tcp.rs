@@ -220,8 +220,8 @@ impl Conversations {
         if control.resumes {
             conversation.flow_mut(direction.back().side).control_mut().resumes = true;
         }
-        for line in control.answers.into_iter().flatten() {
-            conversation.flow_mut(direction.back().side).control_mut().note_answered(line);
+        for (line, end) in control.answers.into_iter().flatten() {
+            conversation.flow_mut(direction.back().side).control_mut().note_answered(line, end);
         }
         if control.committed {
             conversation.flow_mut(direction.back().side).control_mut().note_awaited_commit();

@@ -243,6 +243,13 @@ impl Deliveries {
         if joined != Joined::New || !was_sent {
             count_joined(found, joined, row);
         }
+        // A log knows what it has by numbers that its publishers give.
+        let is_stored_once = joined == Joined::Again
+            && new.message.is_logged
+            && new.message.identity.exact
+            && found.stamp.is_none()
+            && new.reader.toward.is_server();
+        row.evidence.losses.stored_once.grow(u64::from(is_stored_once));
     }
 
     /// Makes one row of those that a message shows to be one: of a proxy and its server, of the servers of a cluster that hand on the

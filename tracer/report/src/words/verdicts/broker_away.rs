@@ -8,13 +8,13 @@ use wirelap_events::ProcessEnd;
 pub const WORDS: VerdictWords = VerdictWords {
     title: "broker gone",
     short: "broker away",
-    means: "the broker was gone, and with it the connection of the subscriber, which came back after it; also of what was published meanwhile, or by publishers that came back sooner. Or it died, perhaps for good, while clients were connected; a note where it was asked to end (SIGTERM, SIGINT, exit code 0) and nobody tries to come back, or where its clients were ended with it",
+    means: "the broker was gone, and with it the connection of the subscriber, which came back after it; also of what was published meanwhile, or by publishers that came back sooner, and of what another server of its cluster had from them when the subscriber came to that (Kafka). Or it died, perhaps for good, while clients were connected; a note where it was asked to end (SIGTERM, SIGINT, exit code 0) and nobody tries to come back, or where its clients were ended with it",
     evidence: "an attempt to connect was refused, or another process serves at the same address and the first one has no connection any more; the process that serves now. The end of its process: the time, the signal or exit code, whether memory had run out; the connections that ended with it, and whose; attempts to connect that were refused since",
     helps: "find why the broker ended (its log, its supervisor, out of memory); shorter pauses between a client's attempts to connect",
     remedy: |_| "find why the broker ended: its log, its supervisor, the kernel's log (out of memory); clients come back sooner with shorter pauses between their attempts to connect",
     clause: |clause| {
         Some(match clause {
-            Clause::CameBackAfterBroker => "the broker had been gone (nobody listened at its address, or another process has served there since), and with it the subscriber's connection; the subscriber came back after that".into(),
+            Clause::CameBackAfterBroker => "the broker had been gone (nobody listened at its address, or another process has served there since), or another one of its cluster whose work it does since, and with it the subscriber's connection; the subscriber came after that".into(),
             Clause::ServerGone(gone) => server_gone(gone),
             _ => return None,
         })

@@ -2,15 +2,17 @@
 
 use super::super::phrases::{counted, named};
 use super::VerdictWords;
-use wirelap_correlate::Clause;
+use wirelap_correlate::{Clause, Severity, Verdict};
 use wirelap_protocols::PutBack;
 
 pub const WORDS: VerdictWords = VerdictWords {
     title: "duplicates",
     short: "duplicates",
-    means: "delivered or sent more than once",
+    means: "delivered or sent more than once; a note where all were sent again with numbers by which a log stores each once (Kafka)",
     evidence: "the protocol's marks, repeated numbers; in MQTT, what the same client identifier had got on an earlier connection; in AMQP, why the broker sent messages again: refused, or not acknowledged when the channel or connection ended",
     helps: "longer retry intervals, acknowledge in time",
+    title_of: |verdict| is_stored_once(verdict).then_some("messages sent again"),
+    of_verdict: |verdict, _| is_stored_once(verdict).then(|| STORED_ONCE.to_owned()),
     remedy: |_| "acknowledge in time, and tell duplicates by an id of your own",
     own_remedy: |own, _| own.duplicates,
     clause: |clause| {
@@ -20,6 +22,10 @@ pub const WORDS: VerdictWords = VerdictWords {
                     "{repeats} times, a message was sent or delivered again by the protocol ({sent} messages were sent)"
                 )
             }
+            Clause::StoredOnce(times) => format!(
+                "{} with numbers by which the broker stores each message once, so that nobody gets it twice: it had refused the message before, or had not answered in time",
+                counted(*times, "of these was sent", "of these were sent")
+            ),
             Clause::Redelivered { times, sent } => {
                 format!(
                     "{} ({sent} messages were sent)",
@@ -42,6 +48,15 @@ pub const WORDS: VerdictWords = VerdictWords {
     },
     ..VerdictWords::USUAL
 };
+
+/// True if all that was sent again is stored once.
+fn is_stored_once(verdict: &Verdict) -> bool {
+    let is_told = |clause: &Clause| matches!(clause, Clause::StoredOnce(_));
+    verdict.severity == Severity::Note && verdict.evidence.iter().any(is_told)
+}
+
+/// The remedy where all that was sent again is stored once.
+const STORED_ONCE: &str = "nothing, where it is rare; else see what the broker answers (copies that are missing, a transaction that still ends) and how late (`request.timeout.ms`)";
 
 /// Why a server put messages back that a client had got.
 fn put_back(messages: u64, why: PutBack, by: &str) -> String {
