@@ -83,6 +83,15 @@ struct Span {
 }
 
 impl Permits {
+    /// Adds what acknowledgements ended that have arrived by now. Returns the end of the first one that has not.
+    pub fn settle(&mut self, arrived: impl Fn(Offset) -> Option<Nanos>) -> Option<Offset> {
+        for one in &mut self.0 {
+            one.settle(&arrived);
+        }
+        let on_the_way = self.0.iter().filter_map(|one| one.on_the_way.front());
+        on_the_way.map(|&(_, _, end)| end).min()
+    }
+
     /// The last acknowledgement that let the sender send more of a consumer or channel: when it was seen, and its end.
     pub fn last_of(&self, line: u64) -> Option<(Nanos, Offset)> {
         self.of(line)?.last
