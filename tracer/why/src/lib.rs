@@ -66,8 +66,8 @@ pub use gone::ServerGone;
 pub use judge::DelayCause;
 pub use kind::VerdictKind;
 pub use lag::{
-    AwayLoss, GapCount, Lag, LagHolder, LagTable, Pair, PairKey, ResumedTopic, Shortfall,
-    Shortfalls, SlowSubscriber, SlowSubscribers, Subscriber, TakesAll, TopicKey,
+    AwayCount, AwayLoss, GapCount, Lag, LagHolder, LagTable, Pair, PairKey, ResumedTopic, SeenNow,
+    Shortfall, Shortfalls, SlowSubscriber, SlowSubscribers, Subscriber, TakesAll, TopicKey,
 };
 pub use loss_counts::{
     Departure, Losses, LostSegments, MissedAway, NotKeptMessages, PassedOverRecords,

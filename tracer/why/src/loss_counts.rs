@@ -1,5 +1,6 @@
 //! Messages by what became of them that should not have.
 
+use super::lag::AwayLoss;
 use super::not_got::{MostLeft, NotGot};
 use super::numbers::Missing;
 use wirelap_events::{DropCause, Pid, Saturate, Total};
@@ -329,6 +330,12 @@ impl MissedAway {
         self.messages.grow(more.messages);
         self.expired.grow(more.expired);
         self.by = more.by.or(self.by);
+    }
+
+    /// Takes off those that a reader was sent later.
+    pub fn take_off(&mut self, late: AwayLoss) {
+        self.messages.shrink(late.messages);
+        self.expired.shrink(late.expired);
     }
 }
 

@@ -83,6 +83,37 @@ fn each_channel_of_amqp_has_a_limit_of_its_own() {
     assert_eq!(rooms[5], None, "nobody acknowledged there");
 }
 
+/// A broker is late to read an acknowledgement that it has: what it waited for ended when that came in.
+#[test]
+fn an_acknowledgement_that_lies_unread_has_arrived() {
+    let mut house = House::new(5672, b"AMQP\0\0\x09\x01");
+    for (tag, text) in [(1, "first"), (2, "second")] {
+        house.published(&amqp::publish("", text, text.as_bytes()));
+        if tag == 1 {
+            house.delivered(&amqp::deliver("", text, tag, text.as_bytes()));
+        }
+    }
+    let ack = amqp::ack(1, 1, false);
+    let (world, way) = (&mut house.world, &mut house.consumer.up);
+    let (start, len) = way.advance(ack.len());
+    world.send(way, start, len);
+    world.xmit(way, start, &ack);
+    world.rx(way, start, len);
+    world.ready(way, way.next);
+    // The broker is busy with others, who tell that time passes.
+    for text in ["a", "b", "c"] {
+        house.world.now += 40_000_000;
+        house.published(&amqp::publish("", text, text.as_bytes()));
+    }
+    house.world.read(&house.consumer.up, house.consumer.up.next, len);
+    for (tag, text) in [(2, "second"), (3, "a"), (4, "b"), (5, "c")] {
+        house.delivered(&amqp::deliver("", text, tag, text.as_bytes()));
+        house.said(&amqp::ack(1, tag, false));
+    }
+    let credit = house.facts()[1].permission.credit.unwrap();
+    assert!(credit.full < Nanos::from_millis(1), "{credit:?}");
+}
+
 #[test]
 fn the_thread_that_asks_or_acknowledges_is_known() {
     let mut house = House::new(5672, b"AMQP\0\0\x09\x01");

@@ -30,6 +30,17 @@ impl Flow {
         path.ready.or(path.rx.filter(|_| !was_behind)).or(path.read).or_else(had_read)
     }
 
+    /// Notes which of its acknowledgements have arrived, before its marks are forgotten. Returns where the marks begin that tell it of the
+    /// next one, where its reader is seen.
+    pub fn settle_acknowledgements(&mut self) -> Option<Offset> {
+        self.control().permits.as_ref()?;
+        let mut permits = self.control_mut().permits.take()?;
+        let awaited = permits.settle(|end| self.arrived(end));
+        self.control_mut().permits = Some(permits);
+        let Marks::Tcp(marks) = &self.marks else { return None };
+        awaited.filter(|_| marks.has_reads()).map(|end| ByteRange::last_before(end).start)
+    }
+
     /// Time at which the byte before `end` was sent by its sender, whose side is seen.
     pub fn sent_at(&self, end: Offset) -> Option<Nanos> {
         let byte = ByteRange::last_before(end);

@@ -55,8 +55,8 @@ pub struct Permits(Vec<LinePermits>);
 #[derive(Debug, Default)]
 struct LinePermits {
     line: u64,
-    /// The last acknowledgement that let its sender send more again: when it was seen, and its end.
-    last: Option<(Nanos, Offset)>,
+    /// The last acknowledgement that let its sender send more again.
+    last: Option<LastAcknowledgement>,
     /// The thread that wrote the last acknowledgement of which that was seen.
     by: Option<TaskId>,
     /// Before, it is not known how long it took itself, unless there is a span.
@@ -67,6 +67,17 @@ struct LinePermits {
     full: Spans,
     /// Since when that was so before acknowledgements that have not arrived yet, when these were seen, and their ends.
     on_the_way: VecDeque<(Nanos, Nanos, Offset)>,
+}
+
+/// An acknowledgement that let its sender send more again.
+#[derive(Clone, Copy, Debug)]
+struct LastAcknowledgement {
+    /// Time at which it was seen.
+    at: Nanos,
+    /// One past its last byte.
+    end: Offset,
+    /// Time at which it arrived, once that is noted.
+    there: Option<Nanos>,
 }
 
 /// Spans in order, and apart from each other.
@@ -83,14 +94,26 @@ struct Span {
 }
 
 impl Permits {
-    /// The last acknowledgement that let the sender send more of a consumer or channel: when it was seen, and its end.
-    pub fn last_of(&self, line: u64) -> Option<(Nanos, Offset)> {
-        self.of(line)?.last
+    /// Adds what acknowledgements ended that have arrived by now. Returns the end of the first one that has not.
+    pub fn settle(&mut self, arrived: impl Fn(Offset) -> Option<Nanos>) -> Option<Offset> {
+        for one in &mut self.0 {
+            one.settle(&arrived);
+        }
+        let on_the_way = self.0.iter().filter_map(|one| one.on_the_way.front());
+        on_the_way.map(|&(_, _, end)| end).min()
+    }
+
+    /// The last time that an acknowledgement arrived that let the sender send more of a consumer or channel, or was seen where its arrival
+    /// was not.
+    pub fn last_of(&self, line: u64, arrived: impl Fn(Offset) -> Option<Nanos>) -> Option<Nanos> {
+        let last = self.of(line)?.last?;
+        let there = last.there.or_else(|| arrived(last.end));
+        Some(there.map_or(last.at, |there| there.max(last.at)))
     }
 
     /// The last time that it might send more of any.
     pub fn last(&self) -> Option<Nanos> {
-        self.0.iter().filter_map(|one| Some(one.last?.0)).max()
+        self.0.iter().filter_map(|one| Some(one.last?.at)).max()
     }
 
     /// An acknowledgement was seen; `permits_more` if the sender may send more from then on. `arrived` says when bytes of its direction
@@ -118,10 +141,10 @@ impl Permits {
         }
         one.by = seen.by.or(one.by);
         if permits_more {
-            let last = one.last.map(|(at, _)| at);
+            let last = one.last.map(|last| last.at);
             let since = seen.full.or(last).unwrap_or_default();
             one.on_the_way.push_back((since, seen.at, seen.end));
-            one.last = Some((seen.at, seen.end));
+            one.last = Some(LastAcknowledgement { at: seen.at, end: seen.end, there: None });
         }
         one.settle(arrived);
     }
@@ -178,6 +201,9 @@ impl LinePermits {
                 break;
             }
             self.on_the_way.pop_front();
+            if let Some(last) = self.last.as_mut().filter(|last| last.end == end) {
+                last.there = there;
+            }
             self.full.add(since, there.unwrap_or(at).max(at));
         }
     }
@@ -282,7 +308,7 @@ mod tests {
     fn a_stop_is_the_receivers_though_it_was_fast_after_that() {
         // It was stopped with five messages, acknowledged them at once, and then one each 20 ms on a slow line.
         let permits = permits(&[(10, 900), (11, 901), (12, 901), (920, 921), (940, 941)]);
-        assert_eq!(permits.last_of(1), Some((ms(941), Offset(941))));
+        assert_eq!(permits.last_of(1, |_| None), Some(ms(941)));
         assert_eq!(credit(&permits, 100, 941), (801 + 2, 0));
         assert_eq!(credit(&permits, 905, 941), (2, 0));
         assert_eq!(credit(&permits, 902, 919), (0, 0));
@@ -293,7 +319,7 @@ mod tests {
         let mut permits = permits(&[(10, 20)]);
         acknowledged(&mut permits, 1, (None, 50), Answered::By(ms(50)), true);
         assert_eq!(credit(&permits, 0, 100), (10, 40));
-        assert_eq!(permits.last_of(2), None);
+        assert_eq!(permits.last_of(2, |_| None), None);
     }
 
     /// The first of two answers to a message permits no more.
@@ -301,7 +327,7 @@ mod tests {
     fn what_makes_no_room_counts_as_time() {
         let mut permits = permits(&[(0, 1)]);
         acknowledged(&mut permits, 1, (None, 30), Answered::Within(ms(10), ms(30)), false);
-        assert_eq!((permits.last_of(1), permits.last()), (Some((ms(1), Offset(1))), Some(ms(1))));
+        assert_eq!((permits.last_of(1, |_| None), permits.last()), (Some(ms(1)), Some(ms(1))));
         assert_eq!(credit(&permits, 5, 60), (20, 0));
     }
 
@@ -324,6 +350,22 @@ mod tests {
         assert_eq!((credit.full, credit.own), (ms(25), ms(15)));
         assert_eq!(permits.full_within(ms(105), ms(912), |_| Some(ms(915))), ms(17));
         assert_eq!(permits.full_within(ms(200), ms(800), |_| None), ms(0));
+    }
+
+    /// What is noted of an acknowledgement holds when its arrival is forgotten.
+    #[test]
+    fn an_arrival_that_was_noted_is_not_asked_for_again() {
+        let mut permits = Permits::default();
+        let answered = Answered::Within(ms(5), ms(10));
+        let seen =
+            Acknowledgement { at: ms(10), end: Offset(10), full: Some(ms(2)), answered, by: None };
+        permits.acknowledged(1, &seen, true, |_| None);
+        assert_eq!(permits.settle(|_| None), Some(Offset(10)));
+        assert_eq!(permits.last_of(1, |_| Some(ms(90))), Some(ms(90)));
+        assert_eq!(permits.settle(|_| Some(ms(12))), None);
+        let read = |_| Some(ms(90));
+        assert_eq!(permits.last_of(1, read), Some(ms(12)));
+        assert_eq!(permits.credit(1, (ms(0), ms(100)), read).full, ms(10));
     }
 
     #[test]

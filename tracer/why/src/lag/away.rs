@@ -6,6 +6,8 @@
 //! sent, next connection             5 6     9      its broker kept the session, and not 7 and 8
 //! ```
 //!
+//! A broker may send it what is published now before what it kept: what seemed lost until then is taken off again.
+//!
 //! Messages that are not kept for anybody (`QoS` 0) are left out, and those count as expired whose time was over.
 
 use rustc_hash::FxHashMap;
@@ -35,6 +37,24 @@ pub struct ResumedTopic {
     pub sent: u64,
     /// The number of the last message that came while it was away.
     pub until: u64,
+}
+
+/// What a message that a subscriber gets tells of those that came while it was away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AwayCount {
+    /// Those before it that are missing.
+    pub lost: AwayLoss,
+    /// The message itself, if it was missing before a later one.
+    pub late: AwayLoss,
+    /// Where its topic goes on, if the subscriber has just come back.
+    pub resumed: Option<ResumedTopic>,
+}
+
+impl ResumedTopic {
+    /// True if a message that comes after message `sent` came while the subscriber was away, and was missing until now.
+    pub(super) fn is_late(self, number: u64, sent: u64) -> bool {
+        number > self.sent && number <= sent.min(self.until)
+    }
 }
 
 /// Successive messages that are kept for the same time.

@@ -41,8 +41,8 @@ mod table;
 mod tests;
 mod view;
 
-pub use away::{AwayLoss, ResumedTopic};
+pub use away::{AwayCount, AwayLoss, ResumedTopic};
 pub use gaps::GapCount;
-pub use shortfalls::{Shortfall, Shortfalls, Subscriber};
+pub use shortfalls::{SeenNow, Shortfall, Shortfalls, Subscriber};
 pub use table::{LagTable, Pair, PairKey, TakesAll, TopicKey};
 pub use view::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};

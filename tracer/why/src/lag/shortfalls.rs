@@ -30,6 +30,17 @@ pub struct Subscriber {
     pub pid: Option<Pid>,
 }
 
+/// Names by which a subscriber is known again that was gone.
+#[derive(Clone, Copy, Debug)]
+pub struct SeenNow {
+    /// The name that it gives itself.
+    pub client: Option<TopicId>,
+    /// The group in which it reads.
+    pub members: Option<TopicId>,
+    /// Its process, if its broker goes on with a session on this connection.
+    pub resumes_of: Option<Pid>,
+}
+
 /// Messages of a topic that a subscriber should have and has not, or had not for some time.
 #[derive(Clone, Copy, Debug)]
 pub struct Shortfall {
@@ -170,12 +181,9 @@ impl Shortfalls {
     }
 
     /// Notes who of those that were gone has lost nothing: it has come back by the same name and gets what it had not got, as its
-    /// session was kept, or another member of its group has taken the topic over. `names_of` are the name of a subscriber and its group.
-    pub fn note_resumed(
-        &mut self,
-        table: &LagTable,
-        names_of: impl Fn(PairKey, &Pair) -> (Option<TopicId>, Option<TopicId>),
-    ) {
+    /// session was kept, or another member of its group has taken the topic over. Whose name was not seen is known by its process, where
+    /// that comes back to a session. `seen_of` tells who gets messages now.
+    pub fn note_resumed(&mut self, table: &LagTable, seen_of: impl Fn(PairKey, &Pair) -> SeenNow) {
         let mut gone: FxHashMap<TopicKey, Vec<(&mut LeftBehind, Subscriber)>> =
             FxHashMap::default();
         for (&(_, subject), one) in &mut self.all {
@@ -188,11 +196,14 @@ impl Shortfalls {
         }
         for (key, pair) in table.pairs() {
             let Some(all) = gone.get_mut(&(pair.group, key.1)) else { continue };
-            let (client, members) = names_of(key, pair);
+            let SeenNow { client, members, resumes_of } = seen_of(key, pair);
             for (left, subscriber) in all {
-                let is_same = client.is_some() && client == subscriber.client;
+                let is_same = match subscriber.client {
+                    Some(name) => client == Some(name),
+                    None => resumes_of.is_some() && resumes_of == subscriber.pid,
+                };
                 let is_member = members.is_some() && members == subscriber.members;
-                let goes_on = pair.began > left.at && pair.first <= left.sent.saturating_add(1);
+                let goes_on = pair.began > left.at && pair.goes_on_after(left.sent);
                 left.has_resumed |= is_same && goes_on || is_member && pair.taken_over > left.at;
             }
         }

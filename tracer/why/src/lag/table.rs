@@ -1,7 +1,7 @@
 //! The number of messages of each topic, and the last one that was sent to each subscriber.
 
 use super::ages::Ages;
-use super::away::{AwayLoss, PassingRuns, ResumedTopic, Sessions};
+use super::away::{AwayCount, AwayLoss, PassingRuns, ResumedTopic, Sessions};
 use super::gaps::Gaps;
 use rustc_hash::FxHashMap;
 use wirelap_events::{FlowId, GroupId, Nanos, Saturate, TopicId};
@@ -90,8 +90,8 @@ pub struct Pair {
     refused: u64,
     /// The client's name, if it is known.
     pub client: Option<TopicId>,
-    /// Messages up to this number came while it was away, and are kept in its session; 0 if it was not.
-    pub away_until: u64,
+    /// The messages that came while it was away, and are kept in its session, if it was.
+    pub away: Option<ResumedTopic>,
     /// Messages that it got, and those between that it did not.
     got: u16,
     skipped: u16,
@@ -171,26 +171,34 @@ impl LagTable {
         }
     }
 
-    /// Counts the messages before message `number`, which a subscriber gets next, that came while it was away. `client` goes on with its
-    /// session on this connection. Also returns where it goes on, if it has just come back.
+    /// Counts the messages before message `number`, which a subscriber gets next, that came while it was away, and that message itself if it
+    /// was missing. `client` goes on with its session on this connection.
     pub fn missed_while_away(
         &mut self,
         key: PairKey,
         (topic, number): (TopicKey, u64),
         client: Option<TopicId>,
         now: Nanos,
-    ) -> (AwayLoss, Option<ResumedTopic>) {
-        let known = self.pairs.get(&key);
-        let known = known.map(|pair| ResumedTopic { sent: pair.sent, until: pair.away_until });
-        let client = client.filter(|_| known.is_none());
-        let sent = client.and_then(|client| self.sessions.take(topic, client));
-        let Some(of) = self.topics.get(&topic) else { return (AwayLoss::default(), None) };
-        let resumed = sent.map(|sent| ResumedTopic { sent, until: of.published });
-        let lost = known.or(resumed).map(|ResumedTopic { sent, until }| {
-            let (from, to) = (sent.saturating_add(1), number.saturating_sub(1).min(until));
-            of.passing.missing(from, to, now, |number| of.ages.published_by(number))
+    ) -> AwayCount {
+        let pair = self.pairs.get(&key);
+        let client = client.filter(|_| pair.is_none());
+        let left_at = client.and_then(|client| self.sessions.take(topic, client));
+        let Some(of) = self.topics.get(&topic) else { return AwayCount::default() };
+        let missing =
+            |from, to, at| of.passing.missing(from, to, at, |number| of.ages.published_by(number));
+        let resumed = left_at.map(|sent| ResumedTopic { sent, until: of.published });
+        let late = match pair.zip(pair.and_then(|pair| pair.away)) {
+            Some((pair, away)) if away.is_late(number, pair.sent) => {
+                missing(number, number, pair.began)
+            }
+            _ => AwayLoss::default(),
+        };
+        let known = pair.and_then(|pair| Some((pair.sent, pair.away?.until)));
+        let next = known.or(resumed.map(|resumed| (resumed.sent, resumed.until)));
+        let lost = next.map(|(sent, until)| {
+            missing(sent.saturating_add(1), number.saturating_sub(1).min(until), now)
         });
-        (lost.unwrap_or_default(), resumed)
+        AwayCount { lost: lost.unwrap_or_default(), late, resumed }
     }
 
     /// The subscriber of a topic that a message is sent to, which has this number or is taken for it, when so many were published.
@@ -220,7 +228,7 @@ impl LagTable {
             passed: number.saturating_sub(1),
             refused,
             client: None,
-            away_until: 0,
+            away: None,
             got: 0,
             skipped: 0,
             gaps: Gaps::after(published),
@@ -341,7 +349,7 @@ impl LagTable {
             let topic = self.topics.get(&(pair.group, subject));
             pair.sent = topic.map_or(pair.sent, |topic| pair.sent.max(topic.published));
             pair.gaps.begin_again(pair.sent);
-            pair.away_until = 0;
+            pair.away = None;
         }
         self.sessions.retain(|_| false);
     }
@@ -382,6 +390,11 @@ impl Pair {
         if self.got.saturating_add(self.skipped) >= MAX_REMEMBERED {
             (self.got, self.skipped) = (self.got / 2, self.skipped / 2);
         }
+    }
+
+    /// True if it gets what came after message `sent`, or what is missing of it is counted as what came while it was away.
+    pub(super) fn goes_on_after(&self, sent: u64) -> bool {
+        self.away.is_some() || self.first <= sent.saturating_add(1)
     }
 
     /// So many messages after the newest one cannot be sent to it.

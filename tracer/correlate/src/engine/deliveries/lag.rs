@@ -6,12 +6,12 @@ use super::{Context, Deliveries};
 use crate::join::{Joined, NewLeg};
 use wirelap_events::{FlowId, Nanos, TopicId};
 use wirelap_figures::{ClientNames, Owner};
-use wirelap_flow::{Direction, FlowTable, LegKey};
+use wirelap_flow::{Direction, Flow, FlowTable, LegKey};
 use wirelap_limits::deliveries::LONGEST_USUAL_WAY;
 use wirelap_limits::lag::{ANSWERED_WITHIN, UNSUBSCRIBED_AFTER};
 use wirelap_protocols::{KeptFor, MessageRouting, Protocol};
 use wirelap_why::{
-    AwayLoss, MissedAway, NotKeptMessages, Pair, ResumedTopic, Subscriber, TopicKey,
+    AwayLoss, MissedAway, NotKeptMessages, Pair, ResumedTopic, SeenNow, Subscriber, TopicKey,
 };
 
 /// Between two looks.
@@ -79,8 +79,8 @@ impl Deliveries {
             if pair.first == number {
                 pair.client = c.accounts.clients.of(new.direction.back().id());
             }
-            if let Some(ResumedTopic { sent, until }) = resumed {
-                (pair.sent, pair.away_until) = (pair.sent.max(sent), until);
+            if let Some(resumed) = resumed {
+                (pair.sent, pair.away) = (pair.sent.max(resumed.sent), Some(resumed));
             }
             if let Some(dwell) = self.messages.dwell_alone(key) {
                 pair.had_dwell(dwell);
@@ -183,8 +183,8 @@ impl Context<'_> {
         })
     }
 
-    /// Counts what came before a message while its subscriber was away. Returns where the topic goes on, if the subscriber has just come
-    /// back.
+    /// Counts what came before a message while its subscriber was away, and takes off what was sent late. Returns where the topic goes on,
+    /// if the subscriber has just come back.
     fn note_missed_away(&mut self, new: &NewLeg, of: (TopicKey, u64)) -> Option<ResumedTopic> {
         let back = self.conversations.flows().flow(new.direction.back())?;
         if !back.control().resumes
@@ -195,13 +195,14 @@ impl Context<'_> {
         }
         let client = self.accounts.clients.of(new.direction.back().id());
         let (pair, topic) = ((new.way().id(), of.0.1), of.0);
-        let (lost, resumed) = self.accounts.lag.missed_while_away(pair, of, client, new.at);
-        if let Some(row) = self.accounts.rows.get_mut(topic.0).filter(|_| lost.messages > 0) {
-            let AwayLoss { messages, expired } = lost;
-            let by = new.ends.receiver.pid;
+        let count = self.accounts.lag.missed_while_away(pair, of, client, new.at);
+        if let Some(row) = self.accounts.rows.get_mut(topic.0) {
+            let AwayLoss { messages, expired } = count.lost;
+            let by = new.ends.receiver.pid.filter(|_| messages > 0);
             row.evidence.losses.away.add(MissedAway { messages, expired, by });
+            row.evidence.losses.away.take_off(count.late);
         }
-        resumed
+        count.resumed
     }
 
     /// Forgets who is behind on topics that another member of its group gets now.
@@ -246,8 +247,14 @@ impl Context<'_> {
         });
         shortfalls.note_resumed(table, |((flow, _), _), pair| {
             // The other direction of the same conversation.
-            let name = clients.of(FlowId(flow.0 ^ 1));
-            (name, members_of(pair.direction, conversations, clients))
+            let back = FlowId(flow.0 ^ 1);
+            let resumes = |one: &Flow| one.control().resumes;
+            let goes_on = conversations.flows().flow(pair.direction.back()).is_some_and(resumes);
+            SeenNow {
+                client: clients.of(back),
+                members: members_of(pair.direction, conversations, clients),
+                resumes_of: conversations.receiver_of(pair.direction).filter(|_| goes_on),
+            }
         });
     }
 }

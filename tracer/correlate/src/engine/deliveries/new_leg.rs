@@ -33,9 +33,9 @@ pub fn new_leg(
     let asked = asked.or_else(|| asked_before(conversation, direction, c));
     let permits = back.control().permits.as_ref();
     let line = found.reader.line;
-    let last = permits.and_then(|permits| permits.last_of(line));
     // One that is still on its way did not permit this.
-    let permit = last.map(|(at, end)| (line, back.arrived(end).map_or(at, |there| there.max(at))));
+    let last = permits.and_then(|permits| permits.last_of(line, |end| back.arrived(end)));
+    let permit = last.map(|last| (line, last));
     // The broker may have kept it for any time.
     let may_wait = asked.is_some() || permit.is_some();
     let is_behind = found.topic.subject != 0 && (may_wait || flow.marks.has_more(own));

@@ -23,14 +23,15 @@ impl Deliveries {
         let Some(flow) = flows.flow_mut(direction) else {
             return;
         };
+        let acknowledged = flow.settle_acknowledgements();
         match &mut flow.marks {
             Marks::Tcp(marks) => {
                 let next = flow.bytes.next().unwrap_or(Offset(0));
                 let open = flow.stream.as_ref().map_or(u64::MAX, Stream::pending_bytes);
                 let decoded = Offset(next.0.saturating_sub(open));
                 let trips = flow.round_trips.as_ref().and_then(|trips| trips.wants_from());
-                let wanted = first.into_iter().chain(trips).chain(unplaced).chain([decoded]).min();
-                marks.prune(wanted.unwrap_or(decoded), long_ago);
+                let wanted = [first, trips, unplaced, acknowledged].into_iter().flatten().min();
+                marks.prune(wanted.map_or(decoded, |wanted| wanted.min(decoded)), long_ago);
             }
             Marks::Udp(marks) => {
                 let next = marks.next();

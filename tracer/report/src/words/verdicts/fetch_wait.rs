@@ -65,7 +65,7 @@ fn by_clause(clause: &Clause, own: &Remedies) -> Option<&'static str> {
     Some(match clause {
         // The time that a request lets the broker wait has no part in it.
         Clause::ConsumerAskedLate => {
-            "find what kept the consumer from asking: it had not begun to read, was given what it reads from another, or was at work"
+            "find what kept the consumer from asking: it had not begun to read, was given what it reads from another, was at work, or slept between its requests (`basic.get` now and then)"
         }
         Clause::AnswerAwaited => {
             "see what the broker does until it answers (its CPU, its disk) and how long the way to it is; or let an answer carry more (Kafka: `fetch.max.bytes`, `max.partition.fetch.bytes`; NATS: a larger batch)"
