@@ -207,7 +207,7 @@ fn fragments_of_a_saturated_sender_are_found_inside_its_packets() {
 /// A message of 24,010 bytes alone in its batch, as a Zenoh session sends it behind a device of the usual MTU.
 fn alone(sn: u8) -> Vec<u8> {
     let head = [0xd5, 0x5d, 0x25, 0x80 | sn, 0xf5, 0xcf, 0x01, 0x1d, 0x01, 0x01, 0xca, 0xbb, 0x01];
-    [head.as_slice(), &[b'x'; 24_010]].concat()
+    [head.as_slice(), &vec![b'x'; 24_010]].concat()
 }
 
 /// Packets that are much shorter than the messages, and begin anywhere in them.
