@@ -203,3 +203,25 @@ fn fragments_of_a_saturated_sender_are_found_inside_its_packets() {
     let first = fragmented(20_000).len() as u64;
     assert_eq!(found.last().0 % first % 49_106, 0, "{found:?}");
 }
+
+/// A message of 24,010 bytes alone in its batch, as a Zenoh session sends it behind a device of the usual MTU.
+fn alone(sn: u8) -> Vec<u8> {
+    let head = [0xd5, 0x5d, 0x25, 0x80 | sn, 0xf5, 0xcf, 0x01, 0x1d, 0x01, 0x01, 0xca, 0xbb, 0x01];
+    [head.as_slice(), &vec![b'x'; 24_010]].concat()
+}
+
+/// Packets that are much shorter than the messages, and begin anywhere in them.
+#[test]
+fn long_messages_of_a_saturated_sender_are_found_inside_its_packets() {
+    let stream: Vec<u8> = (0..8).flat_map(alone).collect();
+    let mut search = ProtocolSearch::default();
+    let mut at = Offset(30_000);
+    for packet in stream[30_000..].chunks(1_448) {
+        search.packet(at, packet, 0, &[]);
+        at = Offset(at.0 + packet.len() as u64);
+    }
+    let zenoh = registry().iter().find(|protocol| protocol.name() == "zenoh").unwrap();
+    let found = search.best_of(*zenoh).expect("a candidate");
+    assert!(found.bits() >= SURE_BITS, "{found:?}");
+    assert_eq!(found.last().0 % 24_023, 0, "{found:?}");
+}

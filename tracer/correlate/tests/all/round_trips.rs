@@ -3,7 +3,7 @@
 use crate::one_side::host;
 use crate::played::{Played, assert_all};
 use wirelap_correlate::{
-    Clause, Config, LocalRequestFigures, RequestFigures, SegmentStat, Verdict, VerdictKind,
+    Clause, Config, Group, LocalRequestFigures, RequestFigures, SegmentStat, Verdict, VerdictKind,
 };
 use wirelap_events::{Body, Nanos, Segment, SleepCall, SocketId, Wake};
 use wirelap_test_support::compose::kafka::{batch, produce, record};
@@ -191,13 +191,26 @@ fn nats_answers_at_the_inbox_of_the_request() {
 }
 
 /// The figures of requests that a NATS server hands on to two clients, of which one answers after it has slept 20 ms in this call until an interrupt
-/// ended that.
-fn answered_late(sleep: SleepCall) -> (Vec<(VerdictKind, Option<u8>, u32)>, LocalRequestFigures) {
+/// ended that. If `by_another`, these clients are connected to another server of its cluster.
+fn answered_late(
+    sleep: SleepCall,
+    by_another: bool,
+) -> (Vec<(VerdictKind, Option<u8>, u32)>, LocalRequestFigures) {
     let mut world = World::new();
-    let server = process(10, "nats-server");
+    let servers = [10, 11].map(|pid| process(pid, "nats-server"));
+    let mut route = world.connect(servers[1], "10.0.0.1:39000", servers[0], "10.0.0.1:6222");
+    world.message(
+        &mut route.up,
+        b"CONNECT {\"name\":\"NA\",\"cluster\":\"C\"}\r\nRS+ $G orders\r\n",
+    );
     let [mut asks, mut answers, mut listens] = [20, 30, 40].map(|pid| {
         let from = format!("10.0.0.1:{}", 40_000 + pid);
-        world.connect(process(pid, "client"), &from, server, "10.0.0.1:4222")
+        let (server, at) = if by_another && pid > 20 {
+            (servers[1], "10.0.0.1:4322")
+        } else {
+            (servers[0], "10.0.0.1:4222")
+        };
+        world.connect(process(pid, "client"), &from, server, at)
     });
     for client in [&mut asks, &mut answers, &mut listens] {
         world.message(&mut client.up, b"CONNECT {\"verbose\":false}\r\n");
@@ -210,6 +223,9 @@ fn answered_late(sleep: SleepCall) -> (Vec<(VerdictKind, Option<u8>, u32)>, Loca
         let text = format!("request {n}");
         let said = |line: String| nats::message(&line, text.as_bytes());
         world.message(&mut asks.up, &said(format!("PUB orders _INBOX.x.{n}")));
+        if by_another {
+            world.message(&mut route.down, &said(format!("RMSG $G orders _INBOX.x.{n}")));
+        }
         world.message(&mut listens.down, &said(format!("MSG orders 1 _INBOX.x.{n}")));
         world.message(&mut answers.down, &said(format!("MSG orders 1 _INBOX.x.{n}")));
         let (task, left) = (answers.down.to.1.task, Some(Nanos(world.now)));
@@ -218,19 +234,27 @@ fn answered_late(sleep: SleepCall) -> (Vec<(VerdictKind, Option<u8>, u32)>, Loca
         let wake = Wake { task, left, woken, sleep, from_irq: true, ..Wake::default() };
         world.tell(Body::Wake(wake), &[]);
         world.message(&mut answers.up, &said(format!("PUB _INBOX.x.{n}")));
+        if by_another {
+            world.message(&mut route.up, &said(format!("RMSG $G _INBOX.x.{n}")));
+        }
         world.message(&mut asks.down, &said(format!("MSG _INBOX.x.{n} 2")));
     }
     let played = Played::of(&world);
     let told = |one: &Verdict| (one.kind, one.leg, one.process.map_or(0, |(task, _)| task.pid.0));
-    let verdicts = played.group().why.verdicts.iter().map(told).collect();
-    (verdicts, seen_here(&played))
+    // Each server has a row of its own.
+    let asked = |group: &&Group| group.requests.is_some();
+    let group = played.snapshot.groups.iter().find(asked).unwrap();
+    let verdicts = group.why.verdicts.iter().map(told).collect();
+    (verdicts, group.requests.as_deref().cloned().unwrap())
 }
 
 #[test]
 fn who_answers_what_a_server_hands_on_is_told() {
-    for sleep in [SleepCall::Timer, SleepCall::TimedPoll] {
-        let (told, requests) = answered_late(sleep);
-        assert_eq!(told, [(VerdictKind::ClientStalled, Some(3), 30)], "{sleep:?}");
+    let asleep = [SleepCall::Timer, SleepCall::TimedPoll];
+    for (sleep, by_another) in asleep.into_iter().flat_map(|sleep| [(sleep, false), (sleep, true)])
+    {
+        let (told, requests) = answered_late(sleep, by_another);
+        assert_eq!(told, [(VerdictKind::ClientStalled, Some(3), 30)], "{sleep:?} {by_another}");
         assert_eq!((requests.round_trip.count, requests.unanswered), (100, 0), "counted once");
         let answer = |one: &&SegmentStat| (one.leg, one.segment) == (2, Segment::BrokerDwell);
         let answer = requests.segments.iter().find(answer).unwrap();

@@ -8,7 +8,8 @@ use super::wire::{CursorError, WireExpr, ZenohCursor, id};
 use crate::{PduSignature, SignatureMatch};
 use wirelap_events::FrameClass;
 
-/// The ID of a FRAGMENT.
+/// The IDs of a FRAME and of a FRAGMENT.
+const FRAME: u8 = 5;
 const FRAGMENT: u8 = 6;
 
 /// The evidence of a message so short that other bytes can look the same.
@@ -128,13 +129,17 @@ pub fn match_signature(head: &[u8]) -> SignatureMatch {
     const FRAGMENT_BITS: u32 = 5;
     const CUT_BITS: u32 = 8;
     let Some((prefix, len, body)) = length(head) else { return SignatureMatch::Short };
-    let bytes = usize::try_from(len).ok().and_then(|len| body.get(..len)).unwrap_or(body);
+    let bytes = within(body, len);
     let sight = |bits| PduSignature::new(len.saturating_add(prefix), bits);
     match unit(prefix, bytes, len) {
         ZenohEvidence::Short if (bytes.len() as u64) < len.min(64) => SignatureMatch::Short,
         ZenohEvidence::None | ZenohEvidence::Short => SignatureMatch::No,
         ZenohEvidence::Weak => SignatureMatch::Pdu(sight(WEAK_BITS).weak()),
         ZenohEvidence::Strong if bytes.len() as u64 == len => {
+            SignatureMatch::Pdu(sight(whole_bits(len)))
+        }
+        // What follows the header of its only message, which has the length of the rest, tells no more.
+        ZenohEvidence::Strong if is_one_message(bytes, len) => {
             SignatureMatch::Pdu(sight(whole_bits(len)))
         }
         ZenohEvidence::Strong => SignatureMatch::Pdu(sight(CUT_BITS)),
@@ -146,19 +151,39 @@ pub fn match_signature(head: &[u8]) -> SignatureMatch {
     }
 }
 
-/// True if a batch with the first fragment of a message with data is at the front of `head`. Among the batches of a saturated sender of large
-/// messages, no other one has as much of its own.
+/// True if a batch with the first fragment of a message with data is at the front of `head`, or a long one with such a message alone. Among the
+/// batches of a saturated sender of large messages, no other one has as much of its own.
 pub fn stands_out(head: &[u8]) -> bool {
     // This quickly rejects most of the bytes that are searched.
-    let is_likely =
-        matches!(head, [_, len, header, ..] if *len >= LONG_BATCH && id(*header) == FRAGMENT);
-    is_likely && length(head).is_some_and(|(_, len, body)| begins_message(body, len))
+    let [_, high, header, ..] = head else { return false };
+    let is_likely = *high >= LONG_BATCH && matches!(id(*header), FRAME | FRAGMENT);
+    is_likely
+        && length(head).is_some_and(|(_, len, body)| match id(*header) {
+            FRAME => is_one_message(body, len),
+            _ => begins_message(body, len),
+        })
+}
+
+/// True if a batch of `len` bytes, of which at least the beginning was captured, has one message with data, whose payload is the rest of it.
+fn is_one_message(captured: &[u8], len: u64) -> bool {
+    let mut at = ZenohCursor::new(within(captured, len), len);
+    let mut message = NetworkMessage::unread();
+    matches!(TransportMessage::read(&mut at), Ok(TransportMessage::Frame { .. }))
+        && at.peek().is_ok_and(NetworkMessage::starts_with)
+        && message.read(&mut at).is_ok()
+        && at.is_empty()
+        && message.class == FrameClass::Data
+        && is_key_expr(message.expr)
+}
+
+/// The captured bytes of a batch of `len` bytes.
+fn within(captured: &[u8], len: u64) -> &[u8] {
+    usize::try_from(len).ok().and_then(|len| captured.get(..len)).unwrap_or(captured)
 }
 
 /// True if a batch of `len` bytes is the first fragment of a message with data, of which it has the beginning.
 fn begins_message(captured: &[u8], len: u64) -> bool {
-    let bytes = usize::try_from(len).ok().and_then(|len| captured.get(..len)).unwrap_or(captured);
-    let mut at = ZenohCursor::new(bytes, len);
+    let mut at = ZenohCursor::new(within(captured, len), len);
     let Ok(TransportMessage::Fragment(fragment)) = TransportMessage::read(&mut at) else {
         return false;
     };
@@ -310,6 +335,24 @@ mod tests {
 
     /// The beginning of a batch of 49,150 bytes: a FRAGMENT, marked as the first one, and in it a PUT of 100,000 bytes.
     const FIRST: [u8; 18] = *b"\xfe\xbf\xe6\xf6\xfe\xa8\x38\x02\x1d\x01\x01\xa0\x8d\x06xxxx";
+
+    /// The beginning of a batch of 24,021 bytes: a FRAME, and in it a PUT of 24,010 bytes.
+    const ALONE: [u8; 18] = *b"\xd5\x5d\x25\xb0\xf5\xcf\x01\x1d\x01\x01\xca\xbb\x01xxxxx";
+
+    #[test]
+    fn a_long_message_alone_in_its_batch_stands_out() {
+        assert!(stands_out(&ALONE));
+        let SignatureMatch::Pdu(sight) = match_signature(&ALONE) else { panic!() };
+        assert_eq!((sight.len, sight.bits), (24_023, whole_bits(24_021)));
+        // A batch that has room for more, one that is too short, and a message that begins elsewhere.
+        for (at, byte) in [(0, 0xd6), (0, 0xd4), (11, 0xba), (2, 0x3d)] {
+            let mut other = ALONE;
+            other[at] = byte;
+            assert!(!stands_out(&other), "{at}");
+            let bits = |found| matches!(found, SignatureMatch::Pdu(sight) if sight.bits >= 16);
+            assert!(!bits(match_signature(&other)), "{at}");
+        }
+    }
 
     #[test]
     fn the_beginning_of_a_long_message_stands_out() {

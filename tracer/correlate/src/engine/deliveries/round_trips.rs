@@ -11,7 +11,9 @@ use super::handed_on::{ArrivedRequest, HandedOnWay};
 use super::{Context, Deliveries};
 use crate::join::{Receiver, leg};
 use crate::rows::nothing;
-use wirelap_events::{ByteRange, FlowRange, Leg, Nanos, Offset, Stage};
+use wirelap_events::{
+    ByteRange, Delivery, FlowRange, Leg, LegOffCpu, Nanos, Offset, Stage, TaskId,
+};
 use wirelap_flow::{
     Conversation, Departure, Direction, ExchangePart, Flow, FlowTable, FoundExchange, Marks, Path,
     RequestLookUp, RoundTrip, SentRequest, UnreadReply,
@@ -360,8 +362,23 @@ fn add_followed(
         leg::cut_each(&mut delivery.legs);
     }
     c.host.schedules().fill(&mut delivery);
+    leave_out_servers_between(&mut delivery);
     if let Some(row) = c.accounts.rows.get_mut(row) {
         row.requests_mut().evidence.delivery(&delivery, time);
+    }
+}
+
+/// Forgets the threads that led to a send, where another server of the cluster had read what is sent: when it came to them is not followed.
+fn leave_out_servers_between(delivery: &mut Delivery) {
+    let pid = |task: Option<TaskId>| task.map(|task| task.pid);
+    let mut had = None;
+    for (leg, rests) in delivery.legs.iter_mut().zip(&mut delivery.off_cpu) {
+        if had.zip(pid(leg.sender)).is_some_and(|(had, sends)| had != sends) {
+            leg.before.clear();
+            let LegOffCpu { dwell, sender, before, handoff_before, .. } = LegOffCpu::NONE;
+            *rests = LegOffCpu { dwell, sender, before, handoff_before, ..*rests };
+        }
+        had = pid(leg.reader);
     }
 }
 
