@@ -148,6 +148,8 @@ pub struct NewLeg {
     /// Since when its receiver is there, if that was seen.
     pub present: Option<Presence>,
     pub ends: Arc<FlowEnds>,
+    /// True if its reader is known to be no socket of this host.
+    pub leads_elsewhere: bool,
     pub reader: LegReader,
     /// The client that it leads to, if that has a name which no other client of its server has.
     pub client: Option<NamedClient>,

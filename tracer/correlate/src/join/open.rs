@@ -121,6 +121,8 @@ pub struct LegState {
     pub whole: bool,
     /// True if its reader is on another host.
     pub is_remote: bool,
+    /// True if its reader was known to be no socket of this host when it was found.
+    pub(super) leads_elsewhere: bool,
     pub emitted: bool,
 }
 
@@ -231,6 +233,7 @@ impl LegState {
             leg: KeptLeg::Open,
             whole: false,
             is_remote: false,
+            leads_elsewhere: new.leads_elsewhere,
             emitted: false,
         }
     }

@@ -56,6 +56,7 @@ mod published;
 mod put_back;
 mod reassembly;
 mod refused;
+mod relays;
 mod repairs;
 mod room;
 mod round_trips;

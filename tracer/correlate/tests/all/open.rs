@@ -339,3 +339,36 @@ fn what_comes_when_the_last_reader_was_killed_is_told() {
     let found = verdicts.iter().find(|verdict| verdict.kind == VerdictKind::NeverDelivered);
     assert_eq!(found.map(|verdict| verdict.severity), Some(Severity::Note), "{verdicts:?}");
 }
+
+/// A router forgets a connection, and answers its packets with a reset: the server's socket is closed, and the client's stays open.
+#[test]
+fn what_a_closed_socket_had_sent_is_on_no_way() {
+    for is_closed in [false, true] {
+        let mut world = World::new();
+        let (mut publisher, mut subscribers) = house(&mut world, 2);
+        let mut watch = Watch::new();
+        for n in 0..30 {
+            let bytes = publish("t", &payload(stamp(n), 64));
+            world.message(&mut publisher.up, &bytes);
+            for subscriber in &mut subscribers {
+                world.message(&mut subscriber.down, &bytes);
+            }
+            watch.take(&mut world, 10);
+        }
+        let bytes = publish("t", &payload(stamp(30), 64));
+        world.message(&mut publisher.up, &bytes);
+        world.message(&mut subscribers[1].down, &bytes);
+        let down = &mut subscribers[0].down;
+        let (start, len) = down.advance(bytes.len());
+        world.send(down, start, len);
+        world.xmit(down, start, &bytes);
+        if is_closed {
+            world.tell(Body::Closed(down.from.0), &[]);
+        }
+        watch.take(&mut world, 3_000);
+        let open = watch.group(&world).why.open;
+        let places: Vec<_> = open.iter().map(|one| (one.messages, one.place)).collect();
+        let expected = if is_closed { vec![] } else { vec![(1, Whereabouts::Network)] };
+        assert_eq!(places, expected, "{is_closed}");
+    }
+}

@@ -17,7 +17,11 @@ pub fn held_back(tx: TxState, socket: &SenderSocket, time: Nanos) -> Cause {
     let is_short = !waiting.is_multiple_of(mss);
     if freed_by_ack {
         if let Some(kind) = full_window(tx, waiting, segments) {
-            return Cause::Of(kind);
+            // Acknowledgements of what leaves at a set rate come at that rate. With nothing under way, no queue sets it.
+            let is_paced = kind == VerdictKind::CongestionWindow
+                && tx.in_flight == 0
+                && pacing::spreads(tx, waiting, time);
+            return Cause::Of(if is_paced { VerdictKind::Pacing } else { kind });
         }
         if tx.send_buffer > 0 && len > tx.send_buffer {
             return Cause::Of(VerdictKind::SendBuffer);

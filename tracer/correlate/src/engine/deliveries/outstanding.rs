@@ -70,14 +70,17 @@ impl Deliveries {
         if one.leg.was_read() {
             return one.goes_on.then_some(Whereabouts::Broker);
         }
-        lies_unread(self, flow, one.leg, seen).then(|| {
-            match (self.has_arrived(flow, one.leg), one.goes_on) {
-                (Some(false), _) => Whereabouts::Network,
-                (_, false) => Whereabouts::ReaderQueue,
-                (_, true) if is_throttled(flow, seen.coverage.now()) => Whereabouts::Throttled,
-                (_, true) => Whereabouts::BrokerQueue,
-            }
-        })
+        if !lies_unread(self, flow, one.leg, seen) {
+            return None;
+        }
+        match (self.has_arrived(flow, one.leg), one.goes_on) {
+            // A socket that is closed sends nothing again.
+            (Some(false), _) if is_sender_closed(flow, seen) => None,
+            (Some(false), _) => Some(Whereabouts::Network),
+            (_, false) => Some(Whereabouts::ReaderQueue),
+            (_, true) if is_throttled(flow, seen.coverage.now()) => Some(Whereabouts::Throttled),
+            (_, true) => Some(Whereabouts::BrokerQueue),
+        }
     }
 
     /// True if a leg's bytes are in their receiver's socket; `None` if that is not observed. Then its reader is the likelier place: both
@@ -95,6 +98,12 @@ impl Deliveries {
             && marks.hears()
             && !marks.was_heard(leg.extent.last())
     }
+}
+
+/// True if the socket that sends a flow is closed, and so keeps nothing that is still to arrive.
+fn is_sender_closed(flow: &Flow, seen: Observed<'_>) -> bool {
+    let socket = flow.sender.and_then(|id| seen.conversations.sockets().get(id));
+    socket.is_some_and(|socket| socket.closed.is_some())
 }
 
 /// True if the receiver of a flow has said that it reads nothing from it now.

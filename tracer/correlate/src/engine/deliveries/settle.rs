@@ -243,17 +243,18 @@ impl Deliveries {
         first.circumstances.permission.replica = self.replica_awaited(state, &first, c);
         let (flow, is_subflow) = (conversation.flow(direction.side), conversation.is_subflow);
         let is_remote = !self.config.packets_only && flow.ends_unseen(state.extent);
+        let ends_here = is_remote && !state.links.has_child;
         let has_sends = flow.has_sends;
         let whole = |leg: &Leg| leg.times.get(Stage::Send).is_some() || !has_sends;
         let is_whole = whole(&first);
-        self.note_ends(key, is_remote, &first, c);
+        self.note_ends(key, ends_here, &first, c);
         let Some(kept) = self.messages.keep(key, first) else { return };
         self.finish(key, kept, (is_whole, is_remote), out, c);
         self.hand_out_partial(key, out, c);
         let Some(message) = self.messages.message(message) else {
             return;
         };
-        if is_remote && let Some(row) = c.accounts.rows.get_mut(message.facts.row) {
+        if ends_here && let Some(row) = c.accounts.rows.get_mut(message.facts.row) {
             row.uncertain.to_unseen_readers.grow(1);
         }
         if is_subflow && let Some(row) = c.accounts.rows.get_mut(message.facts.row) {

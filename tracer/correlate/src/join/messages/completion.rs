@@ -73,6 +73,7 @@ impl Messages {
         let is_end = |&leg: &usize| {
             let state = &self.legs[leg];
             state.is_remote
+                && !state.links.has_child
                 && !state.emitted
                 && !state.is_repeated()
                 && self.path(leg).all(|leg| leg.leg.is_known())

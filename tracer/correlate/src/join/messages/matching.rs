@@ -3,7 +3,7 @@
 use super::super::forwarders::Receiver;
 use super::super::index::{Known, Listed};
 use super::super::new_leg::{Joined, NewLeg};
-use super::super::open::Message;
+use super::super::open::{LegState, Message};
 use super::super::proxied::Belief;
 use super::Messages;
 use wirelap_events::Nanos;
@@ -363,7 +363,7 @@ impl Messages {
                 let leg = &self.legs[index];
                 let is_echo = leg.direction.serial == new.direction.serial
                     && new.message.topology == MessageRouting::Either;
-                if self.leads_to_node(leg, &new.ends.sender)
+                if self.has_brought(leg, new)
                     && !leg.is_repeated()
                     && !is_echo
                     && self.may_forward(index, new)
@@ -405,7 +405,9 @@ impl Messages {
         }
         let forwards =
             self.legs[leg].reader.toward.is_server() || self.forwarders.forwards(&new.ends.sender);
-        forwards && !self.path(leg).any(|leg| leg.receiver().is(&new.ends.receiver))
+        // The same address is another server's where no socket of this host is.
+        let is_at = |leg: &LegState| !leg.leads_elsewhere && leg.receiver().is(&new.ends.receiver);
+        forwards && !self.path(leg).any(is_at)
     }
 }
 

@@ -18,6 +18,7 @@ use super::super::open::LegState;
 use super::super::proxied::Belief;
 use super::Messages;
 use super::matching::{LONGEST_WAY, Passage, SEARCHED};
+use wirelap_flow::Node;
 use wirelap_protocols::MessageRouting;
 
 /// Likelihood that a connection is the one on which came what a proxy sends, the likeliest first.
@@ -132,6 +133,32 @@ impl Messages {
         }
     }
 
+    /// True if a leg brought its message to who sends a new one. A proxy may speak TCP itself with its clients, as `slirp4netns` does over
+    /// a TUN device: no socket of this host has that end, though it goes by the address of a server here. What is at the same place
+    /// of two connections that began with the same bytes is then the same.
+    pub(super) fn has_brought(&self, leg: &LegState, new: &NewLeg) -> bool {
+        let (sender, receiver) = (&new.ends.sender, &new.ends.receiver);
+        let came_to = leg.receiver();
+        let is_elsewhere = leg.leads_elsewhere && came_to.pid.is_none() && sender.pid.is_some();
+        if !is_elsewhere && self.leads_to_node(leg, sender) {
+            return true;
+        }
+        let goes_by = |address: &Node, server: &Node| {
+            address.pid.is_none() && server.pid.is_some() && address.addr == server.addr
+        };
+        let is_proxy = if new.reader.toward.is_server() {
+            is_elsewhere && goes_by(came_to, receiver)
+        } else {
+            came_to.pid.is_some() && goes_by(sender, leg.sender())
+        };
+        is_proxy
+            && new.opening != 0
+            && leg.opening == new.opening
+            && leg.extent.start == new.extent.start
+            && leg.direction.serial != new.direction.serial
+            && leg.reader.toward == new.reader.toward
+    }
+
     /// The first such leg of a message that is wanted.
     fn leg_through(
         &self,
@@ -150,7 +177,7 @@ impl Messages {
             self.legs_of(message).take(SEARCHED).filter(move |&index| {
                 let leg = &self.legs[index];
                 leg.reader.toward == new.reader.toward
-                    && self.leads_to_node(leg, &new.ends.sender)
+                    && self.has_brought(leg, new)
                     && !leg.is_repeated()
                     && leg.written <= new.written
                     && self.depth(index) < LONGEST_WAY

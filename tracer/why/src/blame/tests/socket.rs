@@ -94,6 +94,14 @@ fn what_the_rate_accounts_for_is_paced() {
         of(VerdictKind::Pacing)
     );
     assert_eq!(held_of(TxState { pacing: 600_000, ..RESTED }, 10_000, true), Cause::Ordinary);
+    // More than the congestion window takes at once, after a rest: a round trip is short, the rate is what takes the time.
+    let long = TxState { pacing: 1_000_000, cwnd: 10, ..RESTED };
+    assert_eq!(held_of(long, 30_000, true), of(VerdictKind::Pacing));
+    let quick = TxState { pacing: 100_000_000, ..long };
+    assert_eq!(held_of(quick, 30_000, true), of(VerdictKind::CongestionWindow));
+    // Behind bytes under way, a queue may set the rate.
+    let busy = TxState { in_flight: 1_448, segments_out: 1, ..long };
+    assert_eq!(held_of(busy, 30_000, true), of(VerdictKind::CongestionWindow));
 }
 
 #[test]
