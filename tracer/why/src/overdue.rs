@@ -123,7 +123,7 @@ fn kind(open: &Overdue) -> Option<(VerdictKind, Segment)> {
         // What left one socket of this host and is not in the other was lost, and TCP sends it again.
         Whereabouts::Network => (VerdictKind::Retransmission, Segment::StackRx),
         Whereabouts::Throttled => (VerdictKind::ClientThrottled, Segment::Wakeup),
-        Whereabouts::Broker | Whereabouts::Unasked if has_no_cpu => {
+        Whereabouts::Broker | Whereabouts::Unasked | Whereabouts::Unacknowledged if has_no_cpu => {
             (VerdictKind::RunQueueContention, Segment::BrokerDwell)
         }
         _ if has_no_cpu => (VerdictKind::RunQueueContention, Segment::RunQueue),
@@ -136,8 +136,12 @@ fn kind(open: &Overdue) -> Option<(VerdictKind, Segment)> {
         }
         Whereabouts::Broker if is_off => (VerdictKind::BrokerStalled, Segment::BrokerDwell),
         Whereabouts::Broker => return None,
-        Whereabouts::Unasked if is_off => (VerdictKind::ClientStalled, Segment::BrokerDwell),
-        Whereabouts::Unasked => (VerdictKind::FetchWait, Segment::BrokerDwell),
+        Whereabouts::Unasked | Whereabouts::Unacknowledged if is_off => {
+            (VerdictKind::ClientStalled, Segment::BrokerDwell)
+        }
+        Whereabouts::Unasked | Whereabouts::Unacknowledged => {
+            (VerdictKind::FetchWait, Segment::BrokerDwell)
+        }
         Whereabouts::ReaderQueue if runs => (VerdictKind::ReaderBusy, Segment::Busy),
         Whereabouts::ReaderQueue => (VerdictKind::ClientStalled, Segment::Wakeup),
     })
