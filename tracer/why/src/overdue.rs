@@ -38,9 +38,13 @@ impl Why {
 }
 
 /// True if a broker has messages for a reader that does not read, which is not the broker's doing, unless it is stopped or blocked
-/// itself.
+/// itself. Who does not read cannot acknowledge.
 fn is_kept_for_reader(open: &Overdue) -> bool {
-    open.place == Whereabouts::Broker && open.is_for_busy_readers && !is_off(open)
+    let is_at_broker = match open.place {
+        Whereabouts::Broker => !is_off(open),
+        place => place == Whereabouts::Unacknowledged,
+    };
+    is_at_broker && open.is_for_busy_readers
 }
 
 /// True if the process that has the messages is stopped or blocked.

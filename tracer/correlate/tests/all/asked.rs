@@ -143,14 +143,23 @@ fn a_broker_of_amqp_that_hangs_with_a_get_is_named() {
 }
 
 /// The findings two seconds after messages that come once the consumer, which is sent one before it has acknowledged the last, has got forty,
-/// and acknowledged so many.
-fn found_after(acknowledged: u64) -> Found {
+/// and read and acknowledged so many.
+fn found_after(read: u64, acknowledged: u64) -> Found {
     let mut world = World::new();
     let [mut publisher, mut consumer] = join(&mut world, "127.0.0.1:5672", AMQP.hello);
     let content = |n| format!("value {n}").into_bytes();
     for tag in 1..=40 {
         world.message(&mut publisher.up, &amqp::publish("", "t", &content(tag)));
-        world.message(&mut consumer.down, &amqp::deliver("", "t", tag, &content(tag)));
+        let delivered = amqp::deliver("", "t", tag, &content(tag));
+        if tag <= read {
+            world.message(&mut consumer.down, &delivered);
+        } else {
+            let (start, len) = consumer.down.advance(delivered.len());
+            world.send(&consumer.down, start, len);
+            world.xmit(&consumer.down, start, &delivered);
+            world.rx(&consumer.down, start, len);
+            world.ready(&consumer.down, consumer.down.next);
+        }
         if tag <= acknowledged {
             world.message(&mut consumer.up, &amqp::ack(1, tag, false));
         }
@@ -168,6 +177,8 @@ fn found_after(acknowledged: u64) -> Found {
 #[test]
 fn a_consumer_that_does_not_acknowledge_is_named() {
     let consumer = (Whereabouts::Unacknowledged, Some(30), VerdictKind::FetchWait);
-    assert_eq!(found_after(39), Found(vec![consumer]));
-    assert_eq!(found_after(40), Found(vec![]), "most of what is published has not gone on");
+    assert_eq!(found_after(40, 39), Found(vec![consumer]));
+    let unread = (Whereabouts::ReaderQueue, Some(30), VerdictKind::ClientStalled);
+    assert_eq!(found_after(39, 39), Found(vec![unread]), "what it has not read comes first");
+    assert_eq!(found_after(40, 40), Found(vec![]), "most of what is published has not gone on");
 }

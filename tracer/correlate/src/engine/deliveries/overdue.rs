@@ -93,7 +93,7 @@ impl Deliveries {
             late.count.grow(1);
             late.since = late.since.min(message.at);
             late.are_seen &= leg.was_read() || self.has_arrived(flow, leg).is_some();
-            if place == Whereabouts::Broker {
+            if waits_at_broker(place) {
                 late.topics.insert(topic);
             }
             if place == Whereabouts::ReaderQueue {
@@ -149,7 +149,7 @@ fn named_places(
             messages: late.count,
             oldest: now - late.since,
             place,
-            is_for_busy_readers: place == Whereabouts::Broker
+            is_for_busy_readers: waits_at_broker(place)
                 && late.topics.iter().all(|topic| busy_readers.include_those_of(*topic, seen.rows)),
             leg: u8::try_from(leg).unwrap_or(u8::MAX),
             are_seen_there: late.are_seen,
@@ -185,6 +185,11 @@ fn reading(mut pids: FxHashSet<Pid>, now: Nanos, conversations: &Conversations) 
         }
     }
     found
+}
+
+/// True if messages in a place are a broker's to send.
+const fn waits_at_broker(place: Whereabouts) -> bool {
+    matches!(place, Whereabouts::Broker | Whereabouts::Unacknowledged)
 }
 
 /// The process that has to acknowledge others before a message that its broker has may be sent to it; `None` if it need not.

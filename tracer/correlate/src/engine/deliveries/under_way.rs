@@ -240,7 +240,10 @@ pub fn awaits_acknowledgement(
     flows.get(direction).filter(|one| !one.life.is_closed).is_some_and(|conversation| {
         let flow = conversation.flow(direction.side);
         let back = conversation.flow(direction.back().side);
-        back.control().last_request().is_none()
+        // Whoever has acknowledged something since then makes room, and the rest is the server's.
+        let is_silent = back.control().permits.as_ref().is_some_and(|all| all.heard() < Some(last));
+        is_silent
+            && back.control().last_request().is_none()
             && !is_hindered(flow)
             && holder_of_unsent((flow, back), (Some(last), topic), (since, now))
                 == LagHolder::Subscriber
