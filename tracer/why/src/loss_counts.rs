@@ -51,6 +51,8 @@ pub struct Losses {
     pub abandoned: AbandonedMessages,
     /// Not got by subscribers when their connections were closed.
     pub left_behind: NotGot<MostLeft>,
+    /// Those of them that the broker had not sent.
+    pub left_unsent: u64,
     /// Read by a subscriber, and not joined to any message that was sent.
     pub unjoined: u64,
     /// As many messages may have been in the bytes that were not captured or not understood: compressed in an unknown
@@ -272,6 +274,7 @@ impl Losses {
         self.unmatched.grow(other.unmatched);
         self.abandoned.add(&other.abandoned);
         self.left_behind.add(other.left_behind);
+        self.left_unsent.grow(other.left_unsent);
         self.unjoined.grow(other.unjoined);
         self.hidden.grow(other.hidden);
         self.thrown_away.grow(other.thrown_away);

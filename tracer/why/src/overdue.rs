@@ -38,9 +38,13 @@ impl Why {
 }
 
 /// True if a broker has messages for a reader that does not read, which is not the broker's doing, unless it is stopped or blocked
-/// itself.
+/// itself. Who does not read cannot acknowledge.
 fn is_kept_for_reader(open: &Overdue) -> bool {
-    open.place == Whereabouts::Broker && open.is_for_busy_readers && !is_off(open)
+    let is_at_broker = match open.place {
+        Whereabouts::Broker => !is_off(open),
+        place => place == Whereabouts::Unacknowledged,
+    };
+    is_at_broker && open.is_for_busy_readers
 }
 
 /// True if the process that has the messages is stopped or blocked.
@@ -123,7 +127,7 @@ fn kind(open: &Overdue) -> Option<(VerdictKind, Segment)> {
         // What left one socket of this host and is not in the other was lost, and TCP sends it again.
         Whereabouts::Network => (VerdictKind::Retransmission, Segment::StackRx),
         Whereabouts::Throttled => (VerdictKind::ClientThrottled, Segment::Wakeup),
-        Whereabouts::Broker | Whereabouts::Unasked if has_no_cpu => {
+        Whereabouts::Broker | Whereabouts::Unasked | Whereabouts::Unacknowledged if has_no_cpu => {
             (VerdictKind::RunQueueContention, Segment::BrokerDwell)
         }
         _ if has_no_cpu => (VerdictKind::RunQueueContention, Segment::RunQueue),
@@ -136,8 +140,12 @@ fn kind(open: &Overdue) -> Option<(VerdictKind, Segment)> {
         }
         Whereabouts::Broker if is_off => (VerdictKind::BrokerStalled, Segment::BrokerDwell),
         Whereabouts::Broker => return None,
-        Whereabouts::Unasked if is_off => (VerdictKind::ClientStalled, Segment::BrokerDwell),
-        Whereabouts::Unasked => (VerdictKind::FetchWait, Segment::BrokerDwell),
+        Whereabouts::Unasked | Whereabouts::Unacknowledged if is_off => {
+            (VerdictKind::ClientStalled, Segment::BrokerDwell)
+        }
+        Whereabouts::Unasked | Whereabouts::Unacknowledged => {
+            (VerdictKind::FetchWait, Segment::BrokerDwell)
+        }
         Whereabouts::ReaderQueue if runs => (VerdictKind::ReaderBusy, Segment::Busy),
         Whereabouts::ReaderQueue => (VerdictKind::ClientStalled, Segment::Wakeup),
     })

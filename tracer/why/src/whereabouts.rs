@@ -17,6 +17,8 @@ pub enum Whereabouts {
     Broker,
     /// The broker has them, and nobody has asked for them.
     Unasked,
+    /// The broker has them, and may send their reader no more before it acknowledges others.
+    Unacknowledged,
     /// In a reader's receive queue.
     ReaderQueue,
 }
@@ -31,6 +33,7 @@ impl Whereabouts {
             Whereabouts::LeftUnread => "broker_left_unread",
             Whereabouts::Broker => "broker",
             Whereabouts::Unasked => "broker_unasked",
+            Whereabouts::Unacknowledged => "broker_unacknowledged",
             Whereabouts::ReaderQueue => "reader_receive_queue",
         }
     }

@@ -150,6 +150,12 @@ impl TopicReaders {
         Some(LastReader { direction, pid, asks: asks_on.is_some(), last })
     }
 
+    /// The connections that earlier messages of a topic came to than one that was sent at `at`, and none since.
+    pub fn not_beyond(&self, subject: u64, at: Nanos) -> impl Iterator<Item = Direction> {
+        let readers = self.0.get(&subject).into_iter().flat_map(|topic| &topic.readers);
+        readers.filter(move |reader| reader.last < at).map(|reader| reader.direction)
+    }
+
     /// The connections that messages of a topic came to.
     pub fn connections(&self, subject: u64) -> impl Iterator<Item = Direction> {
         let readers = self.0.get(&subject).into_iter().flat_map(|topic| &topic.readers);

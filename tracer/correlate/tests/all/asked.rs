@@ -41,20 +41,24 @@ struct Asking {
     nothing: fn(usize) -> Vec<u8>,
 }
 
+/// A publisher and a consumer at a server of this address, after their first words.
+fn join(world: &mut World, server: &str, hello: [&[u8]; 2]) -> [Connection; 2] {
+    let broker = process(10, "server");
+    [(20, "127.0.0.1:41000"), (30, "127.0.0.1:42000")].map(|(pid, from)| {
+        let mut client = world.connect(process(pid, "client"), from, broker, server);
+        for (way, hello) in [&mut client.up, &mut client.down].into_iter().zip(hello) {
+            if !hello.is_empty() {
+                world.message(way, hello);
+            }
+        }
+        client
+    })
+}
+
 /// The findings two seconds after messages that come once the consumer has got forty, and then `asks` again, and `is_answered` with nothing.
 fn found(of: &Asking, asks: bool, is_answered: bool) -> Found {
     let mut world = World::new();
-    let broker = process(10, "server");
-    let [mut publisher, mut consumer]: [Connection; 2] =
-        [(20, "127.0.0.1:41000"), (30, "127.0.0.1:42000")].map(|(pid, from)| {
-            let mut client = world.connect(process(pid, "client"), from, broker, of.server);
-            for (way, hello) in [&mut client.up, &mut client.down].into_iter().zip(of.hello) {
-                if !hello.is_empty() {
-                    world.message(way, hello);
-                }
-            }
-            client
-        });
+    let [mut publisher, mut consumer] = join(&mut world, of.server, of.hello);
     for n in 0..40 {
         world.message(&mut consumer.up, &(of.ask)(n));
         world.message(&mut publisher.up, &(of.publish)(n));
@@ -136,4 +140,45 @@ fn a_broker_of_amqp_that_hangs_with_a_get_is_named() {
         deliver: |n| amqp::got("t", n as u64 + 1, format!("value {n}").as_bytes()),
         nothing: |_| amqp::frame(1, 1, &[0, 60, 0, 72, 0]),
     });
+}
+
+/// The findings two seconds after messages that come once the consumer, which is sent one before it has acknowledged the last, has got forty,
+/// and read and acknowledged so many.
+fn found_after(read: u64, acknowledged: u64) -> Found {
+    let mut world = World::new();
+    let [mut publisher, mut consumer] = join(&mut world, "127.0.0.1:5672", AMQP.hello);
+    let content = |n| format!("value {n}").into_bytes();
+    for tag in 1..=40 {
+        world.message(&mut publisher.up, &amqp::publish("", "t", &content(tag)));
+        let delivered = amqp::deliver("", "t", tag, &content(tag));
+        if tag <= read {
+            world.message(&mut consumer.down, &delivered);
+        } else {
+            let (start, len) = consumer.down.advance(delivered.len());
+            world.send(&consumer.down, start, len);
+            world.xmit(&consumer.down, start, &delivered);
+            world.rx(&consumer.down, start, len);
+            world.ready(&consumer.down, consumer.down.next);
+        }
+        if tag <= acknowledged {
+            world.message(&mut consumer.up, &amqp::ack(1, tag, false));
+        }
+    }
+    let mut watch = Watch::new(world);
+    watch.take(100);
+    for tag in 41..80 {
+        watch.world.message(&mut publisher.up, &amqp::publish("", "t", &content(tag)));
+        watch.take(20);
+    }
+    watch.take(2_000);
+    Found::now(&mut watch)
+}
+
+#[test]
+fn a_consumer_that_does_not_acknowledge_is_named() {
+    let consumer = (Whereabouts::Unacknowledged, Some(30), VerdictKind::FetchWait);
+    assert_eq!(found_after(40, 39), Found(vec![consumer]));
+    let unread = (Whereabouts::ReaderQueue, Some(30), VerdictKind::ClientStalled);
+    assert_eq!(found_after(39, 39), Found(vec![unread]), "what it has not read comes first");
+    assert_eq!(found_after(40, 40), Found(vec![]), "most of what is published has not gone on");
 }

@@ -60,6 +60,14 @@ impl Site {
         self.world.ready(&way, way.next);
     }
 
+    /// The broker writes a message for the first consumer, whose socket has no room.
+    fn deliver_into_full(&mut self, tag: u64, payload: &str) {
+        let bytes = amqp::deliver("", "q", tag, payload.as_bytes());
+        let (start, len) = self.consumers[0].down.advance(bytes.len());
+        let way = self.consumers[0].down;
+        self.world.send(&way, start, len);
+    }
+
     fn says(&mut self, bytes: &[u8]) {
         self.world.message(&mut self.consumers[0].up, bytes);
     }
@@ -187,5 +195,27 @@ fn of_equal_messages_each_counts_once() {
         (0..MESSAGES).for_each(|n| site.deliver(1, MESSAGES + n + 1, "on"));
         let all = 2 * MESSAGES;
         assert_eq!(site.counts(), ([all, all, all, 0], [MESSAGES, 0]), "{pause}");
+    }
+}
+
+#[test]
+fn what_waits_in_the_brokers_socket_for_one_of_two_consumers_was_not_thrown_away() {
+    for is_full in [true, false] {
+        let mut site = Site::new();
+        for n in 0..2 * MESSAGES {
+            site.publish(&payload(n));
+            match (n % 2, n < MESSAGES) {
+                (0, true) => site.deliver(0, n / 2 + 1, &payload(n)),
+                (0, false) if is_full => site.deliver_into_full(n / 2 + 1, &payload(n)),
+                (0, false) => {}
+                _ => site.deliver(1, n / 2 + 1, &payload(n)),
+            }
+            site.world.now += SECOND / 4;
+        }
+        site.wait(20);
+        let played = Played::of(&site.world);
+        let verdicts = &played.group().why.verdicts;
+        let is_lost = verdicts.iter().any(|one| one.kind == VerdictKind::NeverDelivered);
+        assert_eq!(is_lost, !is_full);
     }
 }

@@ -57,6 +57,8 @@ struct LinePermits {
     line: u64,
     /// The last acknowledgement that let its sender send more again.
     last: Option<LastAcknowledgement>,
+    /// Time at which any acknowledgement was seen last.
+    heard: Nanos,
     /// The thread that wrote the last acknowledgement of which that was seen.
     by: Option<TaskId>,
     /// Before, it is not known how long it took itself, unless there is a span.
@@ -116,6 +118,11 @@ impl Permits {
         self.0.iter().filter_map(|one| Some(one.last?.at)).max()
     }
 
+    /// The last time that any of them acknowledged something, whether or not that let the sender send more.
+    pub fn heard(&self) -> Option<Nanos> {
+        self.0.iter().map(|one| one.heard).max()
+    }
+
     /// An acknowledgement was seen; `permits_more` if the sender may send more from then on. `arrived` says when bytes of its direction
     /// arrived at the sender.
     pub fn acknowledged(
@@ -140,6 +147,7 @@ impl Permits {
             Answered::By(at) => one.unknown_until = one.unknown_until.max(at),
         }
         one.by = seen.by.or(one.by);
+        one.heard = one.heard.max(seen.at);
         if permits_more {
             let last = one.last.map(|last| last.at);
             let since = seen.full.or(last).unwrap_or_default();

@@ -127,7 +127,8 @@ pub struct ReportedOverdue {
     /// How long ago the oldest of them was sent.
     pub oldest_ns: u64,
     /// Where the messages are: `network`, `broker_receive_queue`, `broker` (read and not passed on), `broker_unasked` (read,
-    /// and no consumer requests them) or `reader_receive_queue`.
+    /// and no consumer requests them), `broker_unacknowledged` (read, and its consumer has to acknowledge others first) or
+    /// `reader_receive_queue`.
     pub place: String,
     /// The process that holds the messages; absent if it is not known.
     pub process: Option<Task>,

@@ -15,6 +15,9 @@ pub const fn place(place: Whereabouts) -> &'static str {
         }
         Whereabouts::Broker => "read by the broker and not passed on",
         Whereabouts::Unasked => "in the broker, and no reader has asked since they came",
+        Whereabouts::Unacknowledged => {
+            "in the broker, which may send their reader no more before it acknowledges earlier ones"
+        }
         Whereabouts::ReaderQueue => "unread in the reader's receive queue",
     }
 }

@@ -9,9 +9,10 @@ use crate::evidence::Evidence;
 use crate::explanation::{Severity, Verdict};
 use crate::kind::VerdictKind;
 use crate::loss_counts::{
-    AbandonedMessages, Losses, MissedAway, NotKeptMessages, PassedOverRecords,
+    AbandonedMessages, Departure, Losses, MissedAway, NotKeptMessages, PassedOverRecords,
 };
 use wirelap_events::{Comm, Pid, Total};
+use wirelap_flow::ClosedBy;
 use wirelap_limits::rules::TOLERATED_LOSS;
 use wirelap_protocols::{DiscardedMessages, Protocol, QueueLimits, by_name};
 
@@ -49,20 +50,20 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
             severity = Severity::Note;
         }
         clauses.extend(missed);
-        // What a subscriber had not got when it left came before that.
-        let told = losses.left_behind.messages.saturating_add(losses.away.messages);
+        // What the broker had not sent a subscriber when it left came before that.
+        let told = losses.left_unsent.saturating_add(losses.away.messages);
         let after = losses.abandoned.messages.saturating_sub(told);
         let abandoned = losses.surely(after);
         if abandoned.saturating_mul(TOLERATED_LOSS) > sent {
-            // Whoever leaves with its protocol's farewell meant to.
-            if clauses.is_empty() && !losses.abandoned.is_abrupt {
+            if clauses.is_empty() && meant_to_go(evidence) {
                 severity = Severity::Note;
             }
             clauses.extend(came_too_late(evidence, abandoned));
         }
         if let Some(clause) = left_behind(evidence) {
-            if clauses.is_empty() && is_only_noted(evidence) {
-                severity = Severity::Note;
+            let is_only_noted = is_only_noted(evidence);
+            if clauses.is_empty() || !is_only_noted {
+                severity = if is_only_noted { Severity::Note } else { Severity::Problem };
             }
             clauses.push(clause);
         }
@@ -173,6 +174,14 @@ fn came_too_late(evidence: &Evidence, messages: u64) -> [Clause; 2] {
     ]
 }
 
+/// True if those that had got the messages before left as they meant to, or get the others when they come back. Whoever leaves with its
+/// protocol's farewell meant to; nobody means to whose connection a broker closes that keeps nothing.
+fn meant_to_go(evidence: &Evidence) -> bool {
+    let AbandonedMessages { departure, is_abrupt, .. } = evidence.losses.abandoned;
+    let was_put_out = departure == Departure::Closed(ClosedBy::Server);
+    !is_abrupt && (!was_put_out || keeps_messages(evidence))
+}
+
 /// The clause for messages that one subscriber did not get. Messages that others did not get either are told only
 /// where it is known that they are lost.
 fn missed(evidence: &Evidence, is_lost: bool) -> Option<Clause> {
@@ -217,8 +226,11 @@ fn keeps_messages(evidence: &Evidence) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lag::{Lag, LagHolder};
     use crate::loss_counts::WorkloadCounts;
+    use crate::not_got::MostLeft;
     use wirelap_events::Nanos;
+    use wirelap_flow::ClosedConnection;
 
     fn is_lost(losses: &Losses) -> bool {
         let mut evidence = Evidence::default();
@@ -309,6 +321,41 @@ mod tests {
         evidence.losses = Losses { cut_short: 18, ..Losses::default() };
         let said = find(&evidence).unwrap();
         assert_eq!((said.severity, said.evidence), (Severity::Problem, vec![Clause::CutShort(18)]));
+    }
+
+    /// What is said of a reader that left so, of which 20 messages were not got: `unsent` of them the broker had not sent; 30 more came
+    /// when it was gone.
+    fn left(protocol: &'static str, by: ClosedBy, unsent: u64) -> (Severity, Vec<u64>) {
+        let mut evidence = Evidence::default();
+        evidence.setting.protocol = protocol;
+        let closed = ClosedConnection { pid: None, is_abrupt: false, by, unsubscribed: None };
+        let oldest = Nanos::from_millis(2_000);
+        let (unread, holder) = (20 - unsent, LagHolder::Subscriber);
+        let lag = Lag { unsent, in_network: 0, unread, oldest, holder };
+        let losses = &mut evidence.losses;
+        (losses.sent, losses.left_unsent) = (400, unsent);
+        losses.abandon(30 + unsent, closed);
+        losses.left_behind.count(MostLeft { lag, closed });
+        let said = find(&evidence).unwrap();
+        let after = said.evidence.iter().filter_map(|clause| match clause {
+            Clause::AfterReaderLeft { messages, .. } => Some(*messages),
+            _ => None,
+        });
+        (said.severity, after.collect())
+    }
+
+    #[test]
+    fn what_lay_unread_with_its_reader_came_before_what_it_was_not_there_for() {
+        for unsent in [0, 5, 20] {
+            assert_eq!(left("nats", ClosedBy::Server, unsent), (Severity::Problem, vec![30]));
+        }
+    }
+
+    #[test]
+    fn who_is_put_out_by_a_broker_that_keeps_nothing_did_not_mean_to_go() {
+        let note = (Severity::Note, vec![30]);
+        assert_eq!(left("nats", ClosedBy::Reader, 0), note);
+        assert_eq!(left("kafka", ClosedBy::Server, 0), note);
     }
 
     #[test]

@@ -20,7 +20,8 @@ impl Deliveries {
             let is_awaited = |message: &Message| {
                 let topic = (c.accounts.rows.root(message.facts.row), message.facts.subject);
                 let is_awaited = |number| c.accounts.lag.is_awaited(topic, number);
-                message.number.is_some_and(is_awaited) && !c.coverage.pauses().has_cut(message.at)
+                (message.number.is_some_and(is_awaited) || may_wait_in_socket(message, c))
+                    && !c.coverage.pauses().has_cut(message.at)
             };
             let (now, flows) = (c.coverage.now(), c.conversations.flows());
             let is_hindered = |direction| is_behind(direction, now, flows);
@@ -40,8 +41,10 @@ impl Deliveries {
             self.note_from_elsewhere(index, c);
             let message = self.messages.message(index);
             let is_for_nobody = all && message.is_some_and(Message::is_kept_for_nobody);
+            let may_wait = all && message.is_some_and(|message| may_wait_in_socket(message, c));
             let mut gone = self.give_up(index, c.coverage.pauses(), c.accounts);
             gone.left.swallowed.grow(u64::from(is_for_nobody));
+            gone.left.swallowed = if may_wait { 0 } else { gone.left.swallowed };
             if gone.left.swallowed > 0 || gone.left.lost > 0 {
                 count_lost(&gone, all, c);
             }
@@ -197,6 +200,14 @@ impl RestOfWay {
             .is_some_and(|window| row.readers.passed_over(subject, at, window, is_gone));
         if is_lost { RestOfWay::PassedOver } else { RestOfWay::Hidden }
     }
+}
+
+/// True if a message may wait in the socket of its server, on the way to a reader that leaves there what came before, and got none since.
+fn may_wait_in_socket(message: &Message, c: &Context<'_>) -> bool {
+    let (now, flows) = (c.coverage.now(), c.conversations.flows());
+    let Some(row) = c.accounts.rows.get(message.facts.row) else { return false };
+    let mut waiting = row.readers.not_beyond(message.facts.subject, message.at);
+    waiting.any(|direction| is_behind(direction, now, flows))
 }
 
 /// The reader that would have got a message of a topic, as far as is known. A message that a server keeps in a log for who asks next is for nobody for as long

@@ -4,6 +4,7 @@ use super::super::conversations::Conversations;
 use super::busy_readers::{BusyReaders, RowTopic};
 use super::outstanding::{LiesUnread, Outstanding};
 use super::requests::TopicRequests;
+use super::under_way::awaits_acknowledgement;
 use super::{Deliveries, Observed};
 use crate::join::LegState;
 use crate::rows::{Row, Rows};
@@ -67,17 +68,19 @@ impl Deliveries {
             let is_late = message.at + limit <= now && !message.facts.is_warmup();
             let Some(flow) = flows.flow(leg.direction).filter(|_| is_late) else { continue };
             let Some(place) = self.place_of(&one, flow, lies_unread, seen) else { continue };
+            let is_there = place == Whereabouts::Broker;
+            let debtor = is_there.then(|| unacknowledged_by(&one, now, seen)).flatten();
             let is_due = || !message.facts.is_delayed() && is_expected(flow, leg, flows);
-            if place == Whereabouts::Broker && !is_due() {
+            if is_there && debtor.is_none() && !is_due() {
                 continue;
             }
             let end = if place == Whereabouts::Network { leg.sender() } else { leg.receiver() };
             let topic = (seen.rows.root(message.facts.row), message.facts.subject);
-            let is_there = place == Whereabouts::Broker;
             let asker = is_there.then(|| requests.awaited_from(topic, message.at)).flatten();
-            let (place, pid) = match asker {
-                Some(pid) => (Whereabouts::Unasked, pid),
-                None => (place, end.pid.unwrap_or_default()),
+            let (place, pid) = match (asker, debtor) {
+                (Some(pid), _) => (Whereabouts::Unasked, pid),
+                (_, Some(pid)) => (Whereabouts::Unacknowledged, pid),
+                _ => (place, end.pid.unwrap_or_default()),
             };
             let key = (message.facts.row, place, self.messages.depth_of(leg), pid);
             let new = LateMessages {
@@ -90,7 +93,7 @@ impl Deliveries {
             late.count.grow(1);
             late.since = late.since.min(message.at);
             late.are_seen &= leg.was_read() || self.has_arrived(flow, leg).is_some();
-            if place == Whereabouts::Broker {
+            if waits_at_broker(place) {
                 late.topics.insert(topic);
             }
             if place == Whereabouts::ReaderQueue {
@@ -146,7 +149,7 @@ fn named_places(
             messages: late.count,
             oldest: now - late.since,
             place,
-            is_for_busy_readers: place == Whereabouts::Broker
+            is_for_busy_readers: waits_at_broker(place)
                 && late.topics.iter().all(|topic| busy_readers.include_those_of(*topic, seen.rows)),
             leg: u8::try_from(leg).unwrap_or(u8::MAX),
             are_seen_there: late.are_seen,
@@ -182,6 +185,21 @@ fn reading(mut pids: FxHashSet<Pid>, now: Nanos, conversations: &Conversations) 
         }
     }
     found
+}
+
+/// True if messages in a place are a broker's to send.
+const fn waits_at_broker(place: Whereabouts) -> bool {
+    matches!(place, Whereabouts::Broker | Whereabouts::Unacknowledged)
+}
+
+/// The process that has to acknowledge others before a message that its broker has may be sent to it; `None` if it need not.
+fn unacknowledged_by(one: &Outstanding<'_>, now: Nanos, seen: Observed<'_>) -> Option<Pid> {
+    let (topic, at) = (one.message.facts.subject, one.message.at);
+    let is_due = !one.message.facts.is_delayed();
+    let row = seen.rows.get(one.message.facts.row).filter(|_| is_due)?;
+    let reader = row.readers.before(topic, at)?;
+    let flows = seen.conversations.flows();
+    awaits_acknowledgement(reader, topic, (at, now), flows).then(|| reader.pid.unwrap_or_default())
 }
 
 /// True if a publisher's message goes on: those before it did, to a subscriber that is still there, and none after it

@@ -11,6 +11,7 @@
 
 use super::outstanding::{Outstanding, is_throttled};
 use super::{Deliveries, Observed};
+use crate::rows::LastReader;
 use rustc_hash::FxHashMap;
 use wirelap_events::{GroupId, Nanos, Saturate, TopicId};
 use wirelap_flow::{Direction, Flow, FlowTable, Marks};
@@ -172,7 +173,7 @@ impl UnderWay {
                 LagHolder::Broker
             } else {
                 let back = conversation.flow(direction.back().side);
-                holder_of_unsent((flow, back), (pair, key.1), (since, now))
+                holder_of_unsent((flow, back), (pair.map(|pair| pair.at), key.1), (since, now))
             }
         };
         Some(FoundLag {
@@ -202,10 +203,10 @@ fn holder_on_the_way(flow: &Flow) -> LagHolder {
 }
 
 /// The holder of messages that the broker has not sent: it cannot send what has no room on the way, or what was not
-/// asked for.
+/// asked for. The `last` message of the topic was sent at that time.
 fn holder_of_unsent(
     (flow, back): (&Flow, &Flow),
-    (pair, topic): (Option<&Pair>, u64),
+    (last, topic): (Option<Nanos>, u64),
     (since, now): (Nanos, Nanos),
 ) -> LagHolder {
     if is_hindered(flow) {
@@ -218,7 +219,6 @@ fn holder_of_unsent(
     if asks && !back.control().has_open_request() || is_left_out() {
         return LagHolder::Subscriber;
     }
-    let last = pair.map(|pair| pair.at);
     // A broker that answers soon whenever it may, sends as fast as it is let.
     let is_kept = |allowed| last.is_none_or(|last| last < allowed) && allowed + HELD <= now;
     if allowed_at(back).is_none_or(is_kept) || lets_broker_send(back, last, (since, now)) {
@@ -226,6 +226,28 @@ fn holder_of_unsent(
     } else {
         LagHolder::Subscriber
     }
+}
+
+/// True if a server that has a message of a topic since some time may not send it to the reader that it would go to, before that one
+/// acknowledges others.
+pub fn awaits_acknowledgement(
+    reader: LastReader,
+    topic: u64,
+    (since, now): (Nanos, Nanos),
+    flows: &FlowTable,
+) -> bool {
+    let LastReader { direction, last, .. } = reader;
+    flows.get(direction).filter(|one| !one.life.is_closed).is_some_and(|conversation| {
+        let flow = conversation.flow(direction.side);
+        let back = conversation.flow(direction.back().side);
+        // Whoever has acknowledged something since then makes room, and the rest is the server's.
+        let is_silent = back.control().permits.as_ref().is_some_and(|all| all.heard() < Some(last));
+        is_silent
+            && back.control().last_request().is_none()
+            && !is_hindered(flow)
+            && holder_of_unsent((flow, back), (Some(last), topic), (since, now))
+                == LagHolder::Subscriber
+    })
 }
 
 /// True if a subscriber that acknowledges let the broker send more for most of some time. From the `last` message on it counts as

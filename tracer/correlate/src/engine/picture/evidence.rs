@@ -3,7 +3,7 @@
 use super::Picture;
 use super::build::broker_of;
 use crate::rows::{ProcessRole, Row};
-use wirelap_events::{DroppedPacket, GroupId, Nanos, NetNs, Pid, TaskId};
+use wirelap_events::{DroppedPacket, GroupId, Nanos, NetNs, Pid, Saturate, TaskId};
 use wirelap_flow::{ClientOf, GoneServer, Holes, Overhead, Takeover};
 use wirelap_limits::network::LEAST_STUCK;
 use wirelap_protocols::MessageRouting;
@@ -122,6 +122,7 @@ impl Picture<'_> {
                 let closing = conversations.closing_of((one.subscriber.direction, closed.pid));
                 let closed = closing.unwrap_or(closed);
                 evidence.losses.left_behind.count(MostLeft { lag, closed });
+                evidence.losses.left_unsent.grow(lag.unsent);
             }
             if let Some(count) = one.missed {
                 let topic = one.topic.and_then(|topic| conversations.topic(topic));

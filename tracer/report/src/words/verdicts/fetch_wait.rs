@@ -2,7 +2,7 @@
 
 use super::super::phrases::own_remedies;
 use super::VerdictWords;
-use wirelap_correlate::Clause;
+use wirelap_correlate::{Clause, Overdue, Whereabouts};
 use wirelap_protocols::Remedies;
 
 pub const WORDS: VerdictWords = VerdictWords {
@@ -53,7 +53,8 @@ fn title_by_clause(clause: &Clause) -> Option<&'static str> {
         Clause::OthersAwaited => Some("data of others awaited"),
         Clause::AcknowledgementUnderWay
         | Clause::AcknowledgementUnseen
-        | Clause::SubscriberAcknowledgedLate => {
+        | Clause::SubscriberAcknowledgedLate
+        | Clause::Overdue(Overdue { place: Whereabouts::Unacknowledged, .. }) => {
             Some("in-flight window full (an acknowledgement awaited)")
         }
         _ => None,
@@ -82,7 +83,8 @@ fn by_clause(clause: &Clause, own: &Remedies) -> Option<&'static str> {
         // Others before them had to be acknowledged.
         Clause::AcknowledgementUnderWay
         | Clause::AcknowledgementUnseen
-        | Clause::SubscriberAcknowledgedLate => own.unacknowledged.unwrap_or(
+        | Clause::SubscriberAcknowledgedLate
+        | Clause::Overdue(Overdue { place: Whereabouts::Unacknowledged, .. }) => own.unacknowledged.unwrap_or(
             "raise how many messages the broker sends before one is acknowledged, or let the subscriber acknowledge sooner",
         ),
         _ => return None,
