@@ -2,8 +2,8 @@
 /*
  * The plain text of rustls, which encrypts and decrypts in memory and knows no socket.
  *
- *   Writer::write()      text ─▶ records in memory ─▶ send, mostly in the same thread
- *   Reader::read() …     text ◀─ records in memory ◀─ read from the socket, in the same thread or before
+ *   PlaintextSink::write()   text ─▶ records in memory ─▶ send, mostly in the same thread
+ *   Reader::read() …         text ◀─ records in memory ◀─ read from the socket, in the same thread or before
  *
  * The socket of a connection is known when a thread has written a text and then sends just one record of its length. From then on
  * each text is reported when it is written, with the place that its records will have: whatever is sent later, and by whom, they
@@ -243,13 +243,17 @@ __noinline int place_record(__u64 at)
 	return len;
 }
 
-static __always_inline int begin_rustls_write(__u64 writer, __u64 from, __u64 len, __u32 parts)
+static __always_inline int begin_rustls_write(__u64 connection, __u64 from, __u64 len, __u32 parts)
 {
-	struct rustls_write write = {.from = from, .len = len, .parts = parts};
+	struct rustls_write write = {
+		.from = from,
+		.len = len,
+		.connection = connection,
+		.parts = parts,
+	};
 	struct tls_writer id = this_thread();
 
-	/* A Writer begins with the connection. */
-	if (!is_open() || bpf_probe_read_user(&write.connection, 8, (void *)writer))
+	if (!is_open())
 		return 0;
 	bpf_map_update_elem(&rustls_writes, &id, &write, BPF_ANY);
 	return 0;
@@ -285,8 +289,8 @@ static __always_inline int end_rustls_write(__u64 failed, __u64 taken)
 	/* What is behind them is not read. */
 	taken -= at;
 	connection->text += taken;
-	connection->next += taken + (taken + TLS_LONGEST - 1) / TLS_LONGEST *
-					    (connection->overhead + TLS_HEAD);
+	connection->next +=
+		taken + (taken + TLS_LONGEST - 1) / TLS_LONGEST * (connection->overhead + TLS_HEAD);
 	return 0;
 }
 
@@ -349,7 +353,8 @@ static __noinline int sends_rustls(struct sock_state *state, struct task_struct 
 	}
 	/* A connection that has moved in memory goes on where it was. */
 	if (state->tls_connection) {
-		struct tls_session before = {.pid = state->tls_pid, .session = state->tls_connection};
+		struct tls_session before = {.pid = state->tls_pid,
+					     .session = state->tls_connection};
 
 		connection = bpf_map_lookup_elem(&rustls_connections, &before);
 		if (connection)
@@ -469,14 +474,27 @@ static __always_inline int end_rustls_read(__u64 failed, __u64 len)
 	return failed || !text ? 0 : takes_rustls(text->reader, text->from, len);
 }
 
-/* A program has been shown a text, of which it will take a part. */
-static __always_inline int shows_rustls(__u64 from, __u64 len)
+/* A program asks for a text, which is returned in memory, or in registers. */
+static __always_inline int asks_rustls(__u64 result)
+{
+	return begin_rustls_read(0, result);
+}
+
+/* It has been shown a text, of which it will take a part; `first` is where the result lies, or the text itself. */
+static __always_inline int shows_rustls(__u64 first, __u64 second, int in_memory)
 {
 	struct tls_writer id = this_thread();
-	struct rustls_text text = {.from = from, .len = len};
+	struct rustls_text *asked = bpf_map_lookup_elem(&rustls_texts, &id);
+	struct text_part shown = {.from = first, .len = second};
 
-	if (from && len && is_open())
-		bpf_map_update_elem(&rustls_texts, &id, &text, BPF_ANY);
+	if (!asked)
+		return 0;
+	if ((in_memory || first == asked->from) &&
+	    bpf_probe_read_user(&shown, sizeof(shown), (void *)asked->from))
+		shown.from = 0;
+	/* Of an error, there is no text. */
+	asked->from = shown.from;
+	asked->len = shown.from ? shown.len : 0;
 	return 0;
 }
 

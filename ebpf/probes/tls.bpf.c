@@ -131,7 +131,7 @@ int tls_read_done_go(void *ctx)
 	return end_tls_read(id, ((struct regs_x86 *)ctx)->ax);
 }
 
-/* <rustls::…::Writer as std::io::Write>::write(&mut self, buf: &[u8]) -> io::Result<usize> */
+/* <rustls::…::ConnectionCommon as …::PlaintextSink>::write(&mut self, buf: &[u8]) -> io::Result<usize>, which a Writer calls */
 SEC("uprobe")
 int tls_write_rust(void *ctx)
 {
@@ -143,7 +143,7 @@ int tls_write_rust(void *ctx)
 				  ((struct regs_x86 *)ctx)->dx, 0);
 }
 
-/* <rustls::…::Writer as std::io::Write>::write_vectored(&mut self, bufs: &[IoSlice]) -> io::Result<usize> */
+/* The same with parts: bufs: &[IoSlice]. */
 SEC("uprobe")
 int tls_write_parts_rust(void *ctx)
 {
@@ -185,14 +185,22 @@ int tls_read_done_rust(void *ctx)
 	return end_rustls_read(((struct regs_x86 *)ctx)->ax & 1, ((struct regs_x86 *)ctx)->dx);
 }
 
-/* The returns of Reader::into_first_chunk() and fill_buf() -> io::Result<&[u8]>: the text; or 0, and the error. */
+/* Reader::into_first_chunk(self) and fill_buf(&mut self) -> io::Result<&[u8]>: the caller has room for the result. */
+SEC("uprobe")
+int tls_show_rust(void *ctx)
+{
+	if (regs_are_arm64)
+		return asks_rustls(((struct regs_arm64 *)ctx)->x[8]);
+	return asks_rustls(((struct regs_x86 *)ctx)->di);
+}
+
+/* Their returns: the text; or 0, and the error. */
 SEC("uprobe")
 int tls_show_done_rust(void *ctx)
 {
 	if (regs_are_arm64)
-		return shows_rustls(((struct regs_arm64 *)ctx)->x[0],
-				    ((struct regs_arm64 *)ctx)->x[1]);
-	return shows_rustls(((struct regs_x86 *)ctx)->ax, ((struct regs_x86 *)ctx)->dx);
+		return shows_rustls(0, 0, 1);
+	return shows_rustls(((struct regs_x86 *)ctx)->ax, ((struct regs_x86 *)ctx)->dx, 0);
 }
 
 /* <rustls::…::Reader as std::io::BufRead>::consume(&mut self, amt: usize) */

@@ -95,8 +95,7 @@ impl Attacher {
         if let Some(program) = TlsFunction::at_return(*function) {
             returns.iter().try_for_each(|&offset| self.attach_at(program, path, offset))?;
         }
-        let at_entry = TlsFunction::at_entry(*function);
-        at_entry.map_or(Ok(()), |program| self.attach_at(program, path, *entry))
+        self.attach_at(function.at_entry(), path, *entry)
     }
 
     fn attach_at(&mut self, name: &str, path: &Path, offset: u64) -> Result<(), ProgramError> {

@@ -21,7 +21,7 @@ pub enum TlsFunction {
     ReadGo,
     /// As a method in Rust: the reader, the buffer, its length. The length of the text is returned.
     ReadRust,
-    /// As a method in Rust: the text is returned, and stays where it is.
+    /// As a method in Rust: the text is returned, in memory or in registers, and stays where it is.
     ShowRust,
     /// As a method in Rust: the reader, and the length of what it takes of the text that was shown.
     ConsumeRust,
@@ -40,10 +40,10 @@ const NAMES: [(&[u8], TlsFunction); 9] = [
     (b"crypto/tls.(*Conn).Read", TlsFunction::ReadGo),
 ];
 
-/// rustls, behind `rustls::conn::` and the modules that some versions have besides.
+/// rustls, behind `rustls::conn::` and the modules that some versions have besides. Writers only hand on what they are given.
 const RUSTLS_NAMES: [(&str, TlsFunction); 7] = [
-    ("Writer as std::io::Write>::write", TlsFunction::WriteRust),
-    ("Writer as std::io::Write>::write_vectored", TlsFunction::WritePartsRust),
+    ("PlaintextSink>::write", TlsFunction::WriteRust),
+    ("PlaintextSink>::write_vectored", TlsFunction::WritePartsRust),
     ("Reader as std::io::Read>::read", TlsFunction::ReadRust),
     ("Reader as std::io::BufRead>::fill_buf", TlsFunction::ShowRust),
     ("Reader as std::io::BufRead>::consume", TlsFunction::ConsumeRust),
@@ -65,8 +65,12 @@ impl TlsFunction {
         let symbol = str::from_utf8(symbol).ok()?;
         // Without its hash, and the number of its crate.
         let name = format!("{:#}", rustc_demangle::try_demangle(symbol).ok()?).replace("<'_>", "");
-        let inside = name.strip_prefix('<').unwrap_or(&name).strip_prefix("rustls::conn::")?;
-        let inside = inside.strip_prefix("connection::").unwrap_or(inside);
+        // Of a connection, the type that it is of.
+        let name = match name.strip_prefix("<rustls::conn::ConnectionCommon<") {
+            Some(connection) => connection.split_once("> as rustls::conn::")?.1,
+            None => name.strip_prefix('<').unwrap_or(&name).strip_prefix("rustls::conn::")?,
+        };
+        let inside = name.strip_prefix("connection::").unwrap_or(name);
         RUSTLS_NAMES.iter().find(|(name, _)| *name == inside).map(|&(_, function)| function)
     }
 
@@ -86,19 +90,19 @@ impl TlsFunction {
         }
     }
 
-    /// The program for its entry; `None` if that tells nothing.
-    pub const fn at_entry(self) -> Option<&'static str> {
+    /// The program for its entry.
+    pub const fn at_entry(self) -> &'static str {
         match self {
-            TlsFunction::WriteC => Some("tls_write_c"),
-            TlsFunction::WriteGo => Some("tls_write_go"),
-            TlsFunction::WriteRust => Some("tls_write_rust"),
-            TlsFunction::WritePartsRust => Some("tls_write_parts_rust"),
-            TlsFunction::ReadC => Some("tls_read_c"),
-            TlsFunction::ReadExC => Some("tls_read_ex_c"),
-            TlsFunction::ReadGo => Some("tls_read_go"),
-            TlsFunction::ReadRust => Some("tls_read_rust"),
-            TlsFunction::ShowRust => None,
-            TlsFunction::ConsumeRust => Some("tls_consume_rust"),
+            TlsFunction::WriteC => "tls_write_c",
+            TlsFunction::WriteGo => "tls_write_go",
+            TlsFunction::WriteRust => "tls_write_rust",
+            TlsFunction::WritePartsRust => "tls_write_parts_rust",
+            TlsFunction::ReadC => "tls_read_c",
+            TlsFunction::ReadExC => "tls_read_ex_c",
+            TlsFunction::ReadGo => "tls_read_go",
+            TlsFunction::ReadRust => "tls_read_rust",
+            TlsFunction::ShowRust => "tls_show_rust",
+            TlsFunction::ConsumeRust => "tls_consume_rust",
         }
     }
 
@@ -116,7 +120,7 @@ impl TlsFunction {
 }
 
 /// All programs.
-pub const PROGRAMS: [&str; 14] = [
+pub const PROGRAMS: [&str; 15] = [
     "tls_write_c",
     "tls_write_go",
     "tls_write_rust",
@@ -129,6 +133,7 @@ pub const PROGRAMS: [&str; 14] = [
     "tls_read_done_go",
     "tls_read_rust",
     "tls_read_done_rust",
+    "tls_show_rust",
     "tls_show_done_rust",
     "tls_consume_rust",
 ];
@@ -141,9 +146,8 @@ mod tests {
     fn every_function_has_its_programs() {
         let of_rustls = RUSTLS_NAMES.iter().map(|&(_, function)| function);
         for function in NAMES.iter().map(|&(_, function)| function).chain(of_rustls) {
-            let programs = [function.at_entry(), function.at_return()];
-            assert_ne!(programs, [None; 2]);
-            assert!(programs.iter().flatten().all(|name| PROGRAMS.contains(name)));
+            assert!(PROGRAMS.contains(&function.at_entry()));
+            assert!(function.at_return().is_none_or(|name| PROGRAMS.contains(&name)));
         }
         assert_eq!(TlsFunction::named(b"SSL_read_ex"), Some(TlsFunction::ReadExC));
         assert_eq!(TlsFunction::named(b"SSL_reader"), None);
@@ -153,12 +157,12 @@ mod tests {
     fn functions_of_rustls_are_known_in_both_encodings() {
         for (symbol, function) in [
             (
-                &b"_ZN78_$LT$rustls..conn..connection..Writer$u20$as$u20$std..io..Write$GT$5write17h339e14ca0865097cE"[..],
+                &b"_ZN99_$LT$rustls..conn..ConnectionCommon$LT$T$GT$$u20$as$u20$rustls..conn..connection..PlaintextSink$GT$5write17h4c019b848d1e1283E"[..],
                 Some(TlsFunction::WriteRust),
             ),
             // Version 0.21.
             (
-                b"_ZN65_$LT$rustls..conn..Reader$u20$as$u20$std..io..Read$GT$4read17h339e14ca0865097cE",
+                b"_ZN54_$LT$rustls..conn..Reader$u20$as$u20$std..io..Read$GT$4read17h339e14ca0865097cE",
                 Some(TlsFunction::ReadRust),
             ),
             (
@@ -170,7 +174,7 @@ mod tests {
                 Some(TlsFunction::ShowRust),
             ),
             (
-                b"_ZN78_$LT$rustls..conn..connection..Writer$u20$as$u20$std..io..Write$GT$5flush17h339e14ca0865097cE",
+                b"_ZN67_$LT$rustls..conn..connection..Writer$u20$as$u20$std..io..Write$GT$5write17ha44f5d84f13aaea8E",
                 None,
             ),
             (b"_ZN6rustls5other4read17h339e14ca0865097cE", None),

@@ -1,7 +1,7 @@
-//! The text of rustls, whose functions are in this program itself.
+//! The text of rustls: this program runs once more, and is both ends.
 
 use crate::support::in_own_netns;
-use crate::tls::{PATIENCE, capture, certificate};
+use crate::tls::{PATIENCE, Running, capture, certificate};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{
@@ -11,14 +11,22 @@ use rustls::{
 use std::io::{BufRead, IoSlice, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use wirelap_capture::Capture;
-use wirelap_events::{Body, SocketId, TextPlace};
+use wirelap_events::{Body, Pid, SocketId, TextPlace};
 
 /// Longer than one record can hold.
 const LONG_TEXT: usize = 40_000;
+
+/// Bytes of text to the server, and back.
+const THERE: usize = 6 + 6 + 9 + LONG_TEXT;
+const BACK: usize = 6 + 3;
+
+/// The variable with the folder of the certificate.
+const FOLDER: &str = "WIRELAP_TEST_CERTIFICATE";
 
 type Server = StreamOwned<ServerConnection, TcpStream>;
 
@@ -75,9 +83,9 @@ impl Seen {
     }
 }
 
-/// Collects texts of this process until those that were sent, and those that were read, have so many bytes.
-fn texts(capture: &mut Capture, bytes: [usize; 2]) -> Vec<Seen> {
-    let (deadline, own) = (Instant::now() + PATIENCE, std::process::id());
+/// Collects texts of a process until those that were sent, and those that were read, have so many bytes.
+fn texts(capture: &mut Capture, pid: Pid, bytes: [usize; 2]) -> Vec<Seen> {
+    let deadline = Instant::now() + PATIENCE;
     let mut all: Vec<Seen> = Vec::new();
     let total = |all: &[Seen], is_sent: bool| -> usize {
         all.iter().filter(|one| one.is_sent() == is_sent).map(|one| one.len as usize).sum()
@@ -86,7 +94,7 @@ fn texts(capture: &mut Capture, bytes: [usize; 2]) -> Vec<Seen> {
         assert!(Instant::now() < deadline, "{bytes:?}: {all:?}");
         let _ = capture.poll(Duration::from_millis(10), &mut |event| {
             if let Body::Plain(plain) = &event.body
-                && plain.task.pid.0 == own
+                && plain.task.pid == pid
             {
                 all.push(Seen {
                     socket: plain.socket,
@@ -119,48 +127,61 @@ fn assert_follow(seen: &[Seen], is_sent: bool, first: &[u8]) {
     assert!(text.starts_with(first), "{}", String::from_utf8_lossy(&text));
 }
 
-/// Both ends tell the text: short ones, one in parts, one that is longer than a record, and one that is shown before it is taken.
+/// Both ends, in the folder with the certificate that the environment names. They begin when they are told to on standard input.
+#[test]
+#[ignore = "the other test starts it"]
+fn both_ends() {
+    let folder = std::env::var_os(FOLDER).unwrap();
+    let folder = Path::new(&folder);
+    for version in [&rustls::version::TLS13, &rustls::version::TLS12] {
+        std::io::stdin().read_line(&mut String::new()).unwrap();
+        let (to, serving) = server(folder, |stream| {
+            let mut line = [0; 6];
+            stream.read_exact(&mut line).unwrap();
+            stream.write_all(b"answer").unwrap();
+            let mut left = THERE - 6;
+            while left > 0 {
+                let shown = stream.fill_buf().unwrap().len();
+                stream.consume(shown);
+                left -= shown;
+            }
+            stream.write_all(b"all").unwrap();
+        });
+        let mut client = client(folder, version, to);
+        client.write_all(b"a line").unwrap();
+        client.read_exact(&mut [0; 6]).unwrap();
+        client.write_all(b"second").unwrap();
+        let parts = [IoSlice::new(b"two "), IoSlice::new(b"parts")];
+        assert_eq!(client.conn.writer().write_vectored(&parts).unwrap(), 9);
+        client.flush().unwrap();
+        client.write_all(&vec![b'x'; LONG_TEXT]).unwrap();
+        client.read_exact(&mut [0; 3]).unwrap();
+        serving.join().unwrap();
+    }
+}
+
+/// Each end tells what it writes and what it reads: short texts, one in parts, one that is longer than a record, and what is shown before it
+/// is taken.
 #[test]
 fn text_of_rustls_comes_from_its_writer_and_from_its_reader() {
     in_own_netns(|_| {
         let folder = certificate();
-        for version in [&rustls::version::TLS13, &rustls::version::TLS12] {
-            let mut capture = capture();
-            let (to, serving) = server(folder.path(), |stream| {
-                let mut line = [0; 6];
-                stream.read_exact(&mut line).unwrap();
-                stream.write_all(b"answer").unwrap();
-                let mut left = 6 + 8 + LONG_TEXT;
-                while left > 0 {
-                    let shown = stream.fill_buf().unwrap().len();
-                    stream.consume(shown);
-                    left -= shown;
-                }
-                stream.write_all(b"all").unwrap();
-            });
-            let mut client = client(folder.path(), version, to);
-            client.write_all(b"a line").unwrap();
-            client.read_exact(&mut [0; 6]).unwrap();
-            client.write_all(b"second").unwrap();
-            let parts = [IoSlice::new(b"two "), IoSlice::new(b"parts")];
-            assert_eq!(client.conn.writer().write_vectored(&parts).unwrap(), 9);
-            client.flush().unwrap();
-            client.write_all(&[b'x'; LONG_TEXT - 1]).unwrap();
-            client.read_exact(&mut [0; 3]).unwrap();
-            serving.join().unwrap();
-            let there = 6 + 6 + 9 + LONG_TEXT - 1;
-            let seen = texts(&mut capture, [there + 9, there + 9]);
-            let sockets: Vec<SocketId> = seen.iter().map(|one| one.socket).collect();
-            let of = |socket: SocketId| -> Vec<Seen> {
-                let own = seen.iter().filter(|one| one.socket == socket);
-                own.map(|one| Seen { text: one.text.clone(), ..*one }).collect()
-            };
+        let mut ends = Command::new(std::env::current_exe().unwrap());
+        ends.args(["--exact", "rustls::both_ends", "--ignored", "--nocapture"]);
+        ends.env(FOLDER, folder.path()).stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut ends = Running(ends.spawn().unwrap());
+        let pid = Pid(ends.0.id());
+        let mut capture = capture();
+        for _ in 0..2 {
+            ends.write("go\n");
+            let seen = texts(&mut capture, pid, [THERE + BACK; 2]);
             let first = seen.iter().find(|one| one.is_sent()).unwrap().socket;
-            let other = *sockets.iter().find(|&&socket| socket != first).unwrap();
-            assert_follow(&of(first), true, b"a linesecondtwo partsxxx");
-            assert_follow(&of(other), true, b"answerall");
-            assert_follow(&of(other), false, b"a linesecondtwo partsxxx");
-            assert_follow(&of(first), false, b"answerall");
+            let (client, server): (Vec<Seen>, Vec<Seen>) =
+                seen.into_iter().partition(|one| one.socket == first);
+            assert_follow(&client, true, b"a linesecondtwo partsxxx");
+            assert_follow(&server, true, b"answerall");
+            assert_follow(&server, false, b"a linesecondtwo partsxxx");
+            assert_follow(&client, false, b"answerall");
         }
     });
 }

@@ -14,10 +14,10 @@ use wirelap_events::{Body, Pid, TextPlace};
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A process that ends with the test.
-struct Running(Child);
+pub struct Running(pub Child);
 
 impl Running {
-    fn write(&mut self, line: &str) {
+    pub fn write(&mut self, line: &str) {
         self.0.stdin.as_mut().unwrap().write_all(line.as_bytes()).unwrap();
     }
 }
