@@ -12,25 +12,6 @@
 #ifndef WL_TLS_H
 #define WL_TLS_H
 
-const volatile __u8 read_tls = 0;
-
-#define TLS_APPLICATION_DATA 23
-#define TLS_HEAD 5
-#define TLS_LONGEST 16384
-/* A record is longer than its text by a tag of 16 bytes at least, and by at most so much. */
-#define TLS_LEAST_OVERHEAD 16
-#define TLS_MOST_OVERHEAD 80
-/* A text that is divided into records is not divided into shorter ones. */
-#define TLS_SHORTEST_PART 512
-/* The overhead in TLS 1.3, if no record has shown it yet. */
-#define TLS_USUAL_OVERHEAD 17
-
-/* Who writes: a thread, or a goroutine, which may go on in another thread. */
-struct tls_writer {
-	__u64 pid;
-	__u64 who; /* the thread's number, or the address of the goroutine's g */
-};
-
 /* What is being written. */
 struct tls_write {
 	__u64 from; /* the text that is in no record yet */
@@ -44,13 +25,6 @@ struct {
 	__type(key, struct tls_writer);
 	__type(value, struct tls_write);
 } tls_writes SEC(".maps");
-
-static __always_inline struct tls_writer this_thread(void)
-{
-	__u64 id = bpf_get_current_pid_tgid();
-
-	return (struct tls_writer){.pid = id >> 32, .who = (__u32)id};
-}
 
 static __always_inline int begin_tls_write(struct tls_writer id, __u64 from, __u64 len)
 {
@@ -66,20 +40,6 @@ static __always_inline int begin_tls_write(struct tls_writer id, __u64 from, __u
 		return 0;
 	bpf_map_update_elem(&tls_writes, &id, &write, BPF_ANY);
 	return 0;
-}
-
-/* The user's memory that a send begins with; 0 if it is not known. */
-static __always_inline __u64 first_part(struct msghdr *msg)
-{
-	__u64 from = (__u64)BPF_CORE_READ(msg, msg_iter.ubuf);
-	__u64 base = 0;
-
-	if (msg->msg_iter.iter_type == bpf_core_enum_value(enum iter_type, ITER_UBUF))
-		return from + msg->msg_iter.iov_offset;
-	/* struct iovec begins with the address. */
-	if (bpf_probe_read_kernel(&base, sizeof(base), (void *)from))
-		return 0;
-	return base + msg->msg_iter.iov_offset;
 }
 
 /* How many bytes of the text the record has whose encrypted bytes are `body`; 0 if it is none of the text. */
@@ -127,12 +87,6 @@ struct {
 	__type(key, struct tls_writer);
 	__type(value, __u64);
 } tls_reading SEC(".maps");
-
-/* A connection in the memory of a library. */
-struct tls_session {
-	__u64 pid;
-	__u64 session;
-};
 
 /* What was read from it last. */
 struct tls_session_state {
@@ -196,14 +150,17 @@ static __always_inline struct tls_read *current_tls_read(struct task_struct *tas
 }
 
 /* Notes that the current thread has read from a socket, of which all before `end` was read. */
-static __noinline int note_tls_read(struct task_struct *task, __u64 cookie, __u32 end, __u32 len)
+static __noinline int note_tls_read(struct task_struct *task, struct sock_state *state, __u32 end,
+				    __u32 len)
 {
 	struct tls_read *read = current_tls_read(task);
 
 	if (read) {
-		read->cookie = cookie;
+		read->cookie = state->cookie;
 		read->end = end;
 		read->taken += len;
+	} else if (has_rustls()) {
+		note_rustls_read(state, end, len);
 	}
 	return 0;
 }
@@ -227,48 +184,6 @@ static __always_inline struct tls_session_state *state_of_session(const struct t
 	state->end = read->end;
 	state->window = window();
 	return state;
-}
-
-#define DEFINE_PLAIN(N)                                                                            \
-	struct plain_##N {                                                                         \
-		struct wl_plain plain;                                                             \
-		__u8 text[N];                                                                      \
-	};                                                                                         \
-	static __noinline int emit_plain_##N(const struct wl_plain *p, __u64 from, __u32 len)      \
-	{                                                                                          \
-		struct plain_##N *out =                                                            \
-			reserve_bytes(sizeof(struct wl_plain) + CLAMP(len, N), sizeof(*out));      \
-                                                                                                   \
-		if (!out) {                                                                        \
-			count_lost(p->head.kind == WL_PLAIN ? WL_PROBE_SEND : WL_PROBE_READ);      \
-			return 0;                                                                  \
-		}                                                                                  \
-		__builtin_memcpy(&out->plain, p, sizeof(*p));                                      \
-		asm volatile("" : "+r"(len));                                                      \
-		len = CLAMP(len, N);                                                               \
-		if (bpf_probe_read_user(out->text, len, (void *)from))                             \
-			len = 0;                                                                   \
-		out->plain.head.captured = len;                                                    \
-		submit(out);                                                                       \
-		return 0;                                                                          \
-	}
-
-DEFINE_PLAIN(256)
-DEFINE_PLAIN(2048)
-DEFINE_PLAIN(16384)
-
-static __always_inline void emit_plain(const struct wl_plain *p, __u64 from)
-{
-	__u32 captured = p->text_len < snap_bytes ? p->text_len : snap_bytes;
-
-	if (!captured)
-		return;
-	if (captured <= 256)
-		emit_plain_256(p, from, captured);
-	else if (captured <= 2048)
-		emit_plain_2048(p, from, captured);
-	else
-		emit_plain_16384(p, from, captured);
 }
 
 /* The read function `id` returns; `returned` is the length of the text, or 1 if that stands elsewhere. */
@@ -334,6 +249,8 @@ static __always_inline void report_plain(struct sock_state *state, struct task_s
 	__u64 from;
 	__u32 body, text;
 
+	if (has_rustls() && sends_rustls(state, task, msg, start, left))
+		return;
 	if (!write || !write->left)
 		return;
 	from = first_part(msg);

@@ -62,8 +62,11 @@ int KEEPING_PROG(tcp_closed, struct sock *sk)
 {
 	struct sock_state *state = bpf_sk_storage_get(&sockets, sk, NULL, 0);
 
-	if (state && state->self == (__u64)sk)
-		emit_closed(state, IPPROTO_TCP);
+	if (!state || state->self != (__u64)sk)
+		return 0;
+	if (read_tls)
+		forget_rustls(state);
+	emit_closed(state, IPPROTO_TCP);
 	return 0;
 }
 

@@ -130,3 +130,85 @@ int tls_read_done_go(void *ctx)
 	id.who = ((struct regs_x86 *)ctx)->r14;
 	return end_tls_read(id, ((struct regs_x86 *)ctx)->ax);
 }
+
+/* <rustls::…::ConnectionCommon as …::PlaintextSink>::write(&mut self, buf: &[u8]) -> io::Result<usize>, which a Writer calls */
+SEC("uprobe")
+int tls_write_rust(void *ctx)
+{
+	if (regs_are_arm64)
+		return begin_rustls_write(((struct regs_arm64 *)ctx)->x[0],
+					  ((struct regs_arm64 *)ctx)->x[1],
+					  ((struct regs_arm64 *)ctx)->x[2], 0);
+	return begin_rustls_write(((struct regs_x86 *)ctx)->di, ((struct regs_x86 *)ctx)->si,
+				  ((struct regs_x86 *)ctx)->dx, 0);
+}
+
+/* The same with parts: bufs: &[IoSlice]. */
+SEC("uprobe")
+int tls_write_parts_rust(void *ctx)
+{
+	if (regs_are_arm64)
+		return begin_rustls_write(((struct regs_arm64 *)ctx)->x[0],
+					  ((struct regs_arm64 *)ctx)->x[1], 0,
+					  ((struct regs_arm64 *)ctx)->x[2]);
+	return begin_rustls_write(((struct regs_x86 *)ctx)->di, ((struct regs_x86 *)ctx)->si, 0,
+				  ((struct regs_x86 *)ctx)->dx);
+}
+
+/* Their returns: 0, and the bytes that were taken; or 1, and the error. */
+SEC("uprobe")
+int tls_write_done_rust(void *ctx)
+{
+	if (regs_are_arm64)
+		return end_rustls_write(((struct regs_arm64 *)ctx)->x[0] & 1,
+					((struct regs_arm64 *)ctx)->x[1]);
+	return end_rustls_write(((struct regs_x86 *)ctx)->ax & 1, ((struct regs_x86 *)ctx)->dx);
+}
+
+/* <rustls::…::Reader as std::io::Read>::read(&mut self, buf: &mut [u8]) -> io::Result<usize> */
+SEC("uprobe")
+int tls_read_rust(void *ctx)
+{
+	if (regs_are_arm64)
+		return begin_rustls_read(((struct regs_arm64 *)ctx)->x[0],
+					 ((struct regs_arm64 *)ctx)->x[1]);
+	return begin_rustls_read(((struct regs_x86 *)ctx)->di, ((struct regs_x86 *)ctx)->si);
+}
+
+/* Its returns. */
+SEC("uprobe")
+int tls_read_done_rust(void *ctx)
+{
+	if (regs_are_arm64)
+		return end_rustls_read(((struct regs_arm64 *)ctx)->x[0] & 1,
+				       ((struct regs_arm64 *)ctx)->x[1]);
+	return end_rustls_read(((struct regs_x86 *)ctx)->ax & 1, ((struct regs_x86 *)ctx)->dx);
+}
+
+/* Reader::into_first_chunk(self) and fill_buf(&mut self) -> io::Result<&[u8]>: the caller has room for the result. */
+SEC("uprobe")
+int tls_show_rust(void *ctx)
+{
+	if (regs_are_arm64)
+		return asks_rustls(((struct regs_arm64 *)ctx)->x[8]);
+	return asks_rustls(((struct regs_x86 *)ctx)->di);
+}
+
+/* Their returns: the text; or 0, and the error. */
+SEC("uprobe")
+int tls_show_done_rust(void *ctx)
+{
+	if (regs_are_arm64)
+		return shows_rustls(0, 0, 1);
+	return shows_rustls(((struct regs_x86 *)ctx)->ax, ((struct regs_x86 *)ctx)->dx, 0);
+}
+
+/* <rustls::…::Reader as std::io::BufRead>::consume(&mut self, amt: usize) */
+SEC("uprobe")
+int tls_consume_rust(void *ctx)
+{
+	if (regs_are_arm64)
+		return consumes_rustls(((struct regs_arm64 *)ctx)->x[0],
+				       ((struct regs_arm64 *)ctx)->x[1]);
+	return consumes_rustls(((struct regs_x86 *)ctx)->di, ((struct regs_x86 *)ctx)->si);
+}

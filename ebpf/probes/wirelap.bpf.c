@@ -24,6 +24,8 @@
 #include "queued.h"
 #include "sent_here.h"
 #include "sockets.h"
+#include "plain.h"
+#include "rustls.h"
 #include "tls.h"
 #include "sent.h"
 

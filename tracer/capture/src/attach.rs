@@ -122,6 +122,17 @@ fn check_memory(ring_bytes: u32, limit: Option<MemoryLimit>) -> Result<(), Attac
 /// Connections that libraries of TLS may read from at the same time.
 const TLS_SESSIONS: u32 = 1 << 16;
 
+/// The maps with an entry for each of them, or for each thread that reads or writes.
+const TLS_MAPS: [&str; 7] = [
+    "tls_sessions",
+    "rustls_writes",
+    "rustls_connections",
+    "rustls_buffers",
+    "rustls_sockets",
+    "rustls_reads",
+    "rustls_texts",
+];
+
 fn load(config: &CaptureConfig, btf: &Btf, symbols: Symbols) -> Result<Ebpf, AttachError> {
     let ring = RingKind::choose(config);
     let object = object::patch(wirelap_ebpf::OBJECT, &symbols, ring);
@@ -132,7 +143,9 @@ fn load(config: &CaptureConfig, btf: &Btf, symbols: Symbols) -> Result<Ebpf, Att
         .allow_unsupported_maps()
         .map_max_entries("ring", ring.kernels_bytes(config.ring_bytes));
     if config.tls {
-        loader.map_max_entries("tls_sessions", TLS_SESSIONS);
+        for map in TLS_MAPS {
+            loader.map_max_entries(map, TLS_SESSIONS);
+        }
     }
     globals.apply(&mut loader);
     loader.load(&object).map_err(|error| {

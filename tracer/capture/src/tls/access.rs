@@ -24,7 +24,7 @@ pub enum TlsAccess {
     },
     /// The process runs Java.
     Java,
-    /// The process is written in Rust, with rustls.
+    /// The process is written in Rust, with rustls, whose functions have no symbols, or none of their own.
     Rustls,
     /// The process is written in Go, and has no symbols.
     StrippedGo,
@@ -46,7 +46,9 @@ impl fmt::Display for TlsAccess {
                 write!(f, "{} cannot be probed: {reason}", short(file))
             }
             TlsAccess::Java => f.write_str("Java has TLS of its own, compiled while it runs"),
-            TlsAccess::Rustls => f.write_str("rustls has no function that can be probed"),
+            TlsAccess::Rustls => f.write_str(
+                "has rustls inside, without symbols: build it with `strip = false` and `lto = \"off\"`",
+            ),
             TlsAccess::StrippedGo => f.write_str("a Go program without symbols"),
             TlsAccess::NoSymbols(library) => write!(f, "has {library} inside, without symbols"),
             TlsAccess::NoLibrary => f.write_str("no library of TLS is known in it"),

@@ -7,6 +7,7 @@ use super::symbols::{self, FoundFunction};
 use crate::error::with_causes;
 use crate::links::ProgramLink;
 use aya::Ebpf;
+use aya::maps::{Array, MapData};
 use aya::programs::uprobe::UProbeScope;
 use aya::programs::{ProgramError, UProbe};
 use std::collections::BTreeMap;
@@ -38,6 +39,8 @@ pub struct Attacher {
     programs: BTreeMap<&'static str, UProbe>,
     links: Vec<ProgramLink>,
     files: BTreeMap<FileId, AttachOutcome>,
+    /// 1 in its only place: a program with rustls is probed, and what threads read and send is looked at.
+    rustls_probed: Option<Array<MapData, u32>>,
 }
 
 impl Attacher {
@@ -53,7 +56,8 @@ impl Attacher {
             loaded.load()?;
             programs.insert(name, apart(loaded, name)?);
         }
-        Ok(Attacher { programs, links: Vec::new(), files: BTreeMap::new() })
+        let rustls_probed = ebpf.take_map("rustls_probed").and_then(|map| map.try_into().ok());
+        Ok(Attacher { programs, links: Vec::new(), files: BTreeMap::new(), rustls_probed })
     }
 
     /// Returns the number of attached probes.
@@ -83,6 +87,11 @@ impl Attacher {
 
     fn attach_function(&mut self, path: &Path, found: &FoundFunction) -> Result<(), ProgramError> {
         let FoundFunction { function, entry, returns } = found;
+        if function.is_of_rustls()
+            && let Some(probed) = &mut self.rustls_probed
+        {
+            probed.set(0, 1, 0).map_err(ProgramError::from)?;
+        }
         if let Some(program) = TlsFunction::at_return(*function) {
             returns.iter().try_for_each(|&offset| self.attach_at(program, path, offset))?;
         }

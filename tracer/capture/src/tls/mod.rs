@@ -33,7 +33,7 @@ use wirelap_process::rights::{FOR_PROGRAMS, may_probe_programs};
 pub const TLS_TEXT: &str = "text of TLS";
 
 /// The name of its hook.
-const HOOK: &str = "uprobes of OpenSSL, GnuTLS and Go";
+const HOOK: &str = "uprobes of OpenSSL, GnuTLS, Go and rustls";
 
 /// Attaches to every library and program that is found, and goes on to look at programs that open sockets later. What cannot be
 /// attached to is said, and stops nothing else.

@@ -15,6 +15,7 @@ mod packets;
 mod raw;
 mod rights;
 mod ring;
+mod rustls;
 mod sched;
 mod support;
 mod tcp;

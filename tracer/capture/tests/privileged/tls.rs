@@ -11,13 +11,13 @@ use tempfile::TempDir;
 use wirelap_capture::{Capture, CaptureConfig, TLS_TEXT, TlsAccess};
 use wirelap_events::{Body, Pid, TextPlace};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A process that ends with the test.
-struct Running(Child);
+pub struct Running(pub Child);
 
 impl Running {
-    fn write(&mut self, line: &str) {
+    pub fn write(&mut self, line: &str) {
         self.0.stdin.as_mut().unwrap().write_all(line.as_bytes()).unwrap();
     }
 }
@@ -45,11 +45,18 @@ const BACKWARDS: &str = "-rev";
 /// Says what comes to its standard input.
 const TALKER: &str = "-quiet";
 
+/// A folder with a key and a certificate for `localhost`: `key.pem` and `cert.pem`.
+pub fn certificate() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let made = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost \
+                -addext subjectAltName=DNS:localhost -addext basicConstraints=critical,CA:FALSE";
+    assert!(openssl(folder.path(), made, None).0.wait().unwrap().success());
+    folder
+}
+
 /// A folder with a certificate, and a server of one of these kinds.
 fn server(kind: &str) -> (TempDir, Running) {
-    let folder = tempfile::tempdir().unwrap();
-    let made = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=test";
-    assert!(openssl(folder.path(), made, None).0.wait().unwrap().success());
+    let folder = certificate();
     let words = format!("s_server -accept 127.0.0.1:8443 -cert cert.pem -key key.pem {kind}");
     let server = openssl(folder.path(), &words, None);
     let deadline = Instant::now() + PATIENCE;
@@ -62,7 +69,7 @@ fn server(kind: &str) -> (TempDir, Running) {
 
 const CLIENT: &str = "s_client -connect 127.0.0.1:8443 -quiet";
 
-fn capture() -> Capture {
+pub fn capture() -> Capture {
     let config = CaptureConfig { tls: true, ..everything() };
     let capture = Capture::attach(&config).unwrap();
     let chosen = capture.hooks().iter().find(|hook| hook.observation == TLS_TEXT);

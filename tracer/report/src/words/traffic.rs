@@ -76,7 +76,7 @@ pub fn traffic(row: &UnknownTraffic) -> String {
 }
 
 /// The way to see messages in TLS.
-pub(super) const TLS_REMEDY: &str = "live --tls reads them where the programs use OpenSSL, GnuTLS or Go, and analyze --tls-keys with the \
+pub(super) const TLS_REMEDY: &str = "live --tls reads them where the programs use OpenSSL, GnuTLS, Go or rustls, and analyze --tls-keys with the \
      keys of a capture; --decode PORT=tls follows its records without their text";
 
 /// Why no messages are seen of an encrypted row.
