@@ -20,7 +20,6 @@ const MOST_SLOWEST: i64 = 64;
 
 /// The options.
 #[derive(Clone, Debug, Args)]
-#[cfg_attr(not(feature = "otlp"), expect(dead_code, reason = "refused with --otlp"))]
 pub struct OtlpArgs {
     /// Send spans of some messages, and the latencies of all rows, to the OpenTelemetry Collector at this address (`http://127.0.0.1:4318`), by
     /// OTLP over HTTP: the slowest of each row, those that were lost or not read, and a share. Names of programs and topics are sent, no
