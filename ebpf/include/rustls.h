@@ -5,7 +5,7 @@
  *   PlaintextSink::write()   text ─▶ records in memory ─▶ send, mostly in the same thread
  *   Reader::read() …         text ◀─ records in memory ◀─ read from the socket, in the same thread or before
  *
- * The socket of a connection is known when a thread has written a text and then sends just one record of its length. From then on
+ * The socket of a connection is known when a thread has written a text and then sends just the records of its length. From then on
  * each text is reported when it is written, with the place that its records will have: whatever is sent later, and by whom, they
  * follow each other. A send of just that record tells the place anew.
  *
@@ -259,53 +259,24 @@ static __always_inline int begin_rustls_write(__u64 connection, __u64 from, __u6
 	return 0;
 }
 
-/* The write function returns, and has taken so many bytes, unless it failed. */
-static __always_inline int end_rustls_write(__u64 failed, __u64 taken)
+/*
+ * How much longer each record is than its text, if a send of `left` bytes is the records of a text of `len` bytes, and nothing else;
+ * otherwise 0.
+ */
+static __always_inline __u32 overhead_of(struct msghdr *msg, __u32 left, __u64 len)
 {
-	struct tls_writer id = this_thread();
-	struct rustls_write *write = bpf_map_lookup_elem(&rustls_writes, &id);
-	struct tls_session key = {.pid = id.pid};
-	struct rustls_connection *connection;
-	__u64 at = 0;
-	int i, len;
-
-	if (!write)
-		return 0;
-	if (failed || !taken || taken > 1u << 30 || !is_open()) {
-		bpf_map_delete_elem(&rustls_writes, &id);
-		return 0;
-	}
-	write->len = taken;
-	for (i = 0; i < RUSTLS_RECORDS; i++) {
-		len = place_record(at);
-		if (len <= 0)
-			break;
-		at += len;
-	}
-	key.session = write->connection;
-	connection = bpf_map_lookup_elem(&rustls_connections, &key);
-	if (!at || at >= taken || !connection)
-		return 0;
-	/* What is behind them is not read. */
-	taken -= at;
-	connection->text += taken;
-	connection->next +=
-		taken + (taken + TLS_LONGEST - 1) / TLS_LONGEST * (connection->overhead + TLS_HEAD);
-	return 0;
-}
-
-/* Whether a send of `left` bytes is one record, and nothing else: the length of its encrypted bytes, or 0. */
-static __always_inline __u32 only_record(struct msghdr *msg, __u32 left)
-{
+	__u32 records = (len + TLS_LONGEST - 1) / TLS_LONGEST;
+	__u32 first = len < TLS_LONGEST ? len : TLS_LONGEST, overhead;
 	__u64 from = first_part(msg);
 	__u8 head[TLS_HEAD] = {};
-	__u32 body;
 
 	if (!from || bpf_probe_read_user(head, sizeof(head), (void *)from))
 		return 0;
-	body = (__u32)head[3] << 8 | head[4];
-	return head[0] == TLS_APPLICATION_DATA && head[1] == 3 && left == body + TLS_HEAD ? body
-											  : 0;
+	overhead = ((__u32)head[3] << 8 | head[4]) - first;
+	if (head[0] != TLS_APPLICATION_DATA || head[1] != 3 || overhead < TLS_LEAST_OVERHEAD ||
+	    overhead > TLS_MOST_OVERHEAD)
+		return 0;
+	return left == len + records * (overhead + TLS_HEAD) ? overhead : 0;
 }
 
 /* Looks at the first sends of a socket for records of TLS. */
@@ -324,16 +295,64 @@ static __always_inline void look_for_record(struct sock_state *state, struct msg
 		state->tls_looks = TLS_IS_SEEN;
 }
 
+/* Reports the records of what the current thread has written. Returns the bytes of their text. */
+static __noinline __u64 place_records(void)
+{
+	__u64 at = 0;
+	int i, len;
+
+	for (i = 0; i < RUSTLS_RECORDS; i++) {
+		len = place_record(at);
+		if (len <= 0)
+			break;
+		at += len;
+	}
+	return at;
+}
+
+/* Counts what is behind the records that were reported. */
+static __always_inline void skip_rest(struct rustls_connection *connection, __u64 rest)
+{
+	connection->text += rest;
+	connection->next +=
+		rest + (rest + TLS_LONGEST - 1) / TLS_LONGEST * (connection->overhead + TLS_HEAD);
+}
+
+/* The write function returns, and has taken so many bytes, unless it failed. */
+static __always_inline int end_rustls_write(__u64 failed, __u64 taken)
+{
+	struct tls_writer id = this_thread();
+	struct rustls_write *write = bpf_map_lookup_elem(&rustls_writes, &id);
+	struct tls_session key = {.pid = id.pid};
+	struct rustls_connection *connection;
+	__u64 placed;
+
+	if (!write)
+		return 0;
+	if (failed || !taken || taken > 1u << 30 || !is_open()) {
+		bpf_map_delete_elem(&rustls_writes, &id);
+		return 0;
+	}
+	write->len = taken;
+	placed = place_records();
+	key.session = write->connection;
+	connection = bpf_map_lookup_elem(&rustls_connections, &key);
+	/* What is behind them is not read. */
+	if (placed && placed < taken && connection)
+		skip_rest(connection, taken - placed);
+	return 0;
+}
+
 /* A thread sends `left` bytes at `start`. Returns 1 if that is the text that it has written with rustls just before. */
-static __noinline int sends_rustls(struct sock_state *state, struct task_struct *task,
-				   struct msghdr *msg, __u32 start, __u32 left)
+static __noinline int sends_rustls(struct sock_state *state, struct msghdr *msg, __u32 start,
+				   __u32 left)
 {
 	struct tls_writer id = this_thread();
 	struct rustls_write *write = bpf_map_lookup_elem(&rustls_writes, &id);
 	struct tls_session key = {.pid = id.pid};
 	struct rustls_connection *connection, new = {};
-	struct wl_plain p = {};
-	__u32 body;
+	__u32 overhead;
+	__u64 placed;
 
 	look_for_record(state, msg);
 	if (!write)
@@ -345,9 +364,8 @@ static __noinline int sends_rustls(struct sock_state *state, struct task_struct 
 			connection->next = start + left;
 		goto done;
 	}
-	body = write->placed ? 0 : only_record(msg, left);
-	if (!body || body < write->len + TLS_LEAST_OVERHEAD ||
-	    body > write->len + TLS_MOST_OVERHEAD) {
+	overhead = write->placed ? 0 : overhead_of(msg, left, write->len);
+	if (!overhead) {
 		bpf_map_delete_elem(&rustls_writes, &id);
 		return 0;
 	}
@@ -358,26 +376,20 @@ static __noinline int sends_rustls(struct sock_state *state, struct task_struct 
 
 		connection = bpf_map_lookup_elem(&rustls_connections, &before);
 		if (connection)
-			state->tls_text = connection->text;
+			new.text = connection->text;
 		bpf_map_delete_elem(&rustls_connections, &before);
 	}
-	fill_head(&p.head, bpf_ktime_get_ns(), WL_PLAIN, 0);
-	p.cookie = state->cookie;
-	fill_task(&p.task, task);
-	p.start = start;
-	p.bytes = left;
-	p.text_len = write->len;
-	p.text_start = state->tls_text;
-	emit_written(&p, write, 0);
 	new.cookie = state->cookie;
-	new.next = start + left;
-	new.text = state->tls_text + p.text_len;
-	new.overhead = body - p.text_len;
+	new.next = start;
+	new.overhead = overhead;
 	new.window = window();
-	state->tls_text = new.text;
 	state->tls_connection = key.session;
 	state->tls_pid = id.pid;
 	bpf_map_update_elem(&rustls_connections, &key, &new, BPF_ANY);
+	placed = place_records();
+	connection = bpf_map_lookup_elem(&rustls_connections, &key);
+	if (connection && placed < write->len)
+		skip_rest(connection, write->len - placed);
 done:
 	bpf_map_delete_elem(&rustls_writes, &id);
 	return 1;
@@ -429,6 +441,10 @@ static __always_inline int takes_rustls(__u64 reader, __u64 from, __u64 len)
 	buffer = bpf_map_lookup_elem(&rustls_buffers, &key);
 	if (buffer && buffer->window != window())
 		buffer = NULL;
+	/* A thread that has read a part of a record may come back when another one has read the rest. */
+	if (read && buffer && read->cookie == buffer->cookie &&
+	    (__s32)(read->end - buffer->end) <= 0)
+		read->taken = 0;
 	if (read && read->taken && is_read_of(read, key.session, buffer)) {
 		if (!buffer || buffer->cookie != read->cookie) {
 			struct rustls_buffer new = {.cookie = read->cookie, .window = window()};
