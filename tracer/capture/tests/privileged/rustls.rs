@@ -25,7 +25,7 @@ const LONG_TEXT: usize = 40_000;
 const THERE: usize = 6 + 6 + 9 + LONG_TEXT;
 const BACK: usize = 6 + 3;
 
-/// The variable with the folder of the certificate.
+/// The variable with the folder of the certificate, which is set for the process with both ends.
 const FOLDER: &str = "WIRELAP_TEST_CERTIFICATE";
 
 type Server = StreamOwned<ServerConnection, TcpStream>;
@@ -127,12 +127,8 @@ fn assert_follow(seen: &[Seen], is_sent: bool, first: &[u8]) {
     assert!(text.starts_with(first), "{}", String::from_utf8_lossy(&text));
 }
 
-/// Both ends, in the folder with the certificate that the environment names. They begin when they are told to on standard input.
-#[test]
-#[ignore = "the other test starts it"]
-fn both_ends() {
-    let folder = std::env::var_os(FOLDER).unwrap();
-    let folder = Path::new(&folder);
+/// Both ends, with the certificate in this folder. They begin when they are told to on standard input.
+fn both_ends(folder: &Path) {
     for version in [&rustls::version::TLS13, &rustls::version::TLS12] {
         std::io::stdin().read_line(&mut String::new()).unwrap();
         let (to, serving) = server(folder, |stream| {
@@ -164,10 +160,15 @@ fn both_ends() {
 /// is taken.
 #[test]
 fn text_of_rustls_comes_from_its_writer_and_from_its_reader() {
+    // The process that is observed is this test once more.
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        return both_ends(Path::new(&folder));
+    }
     in_own_netns(|_| {
         let folder = certificate();
         let mut ends = Command::new(std::env::current_exe().unwrap());
-        ends.args(["--exact", "rustls::both_ends", "--ignored", "--nocapture"]);
+        let name = "rustls::text_of_rustls_comes_from_its_writer_and_from_its_reader";
+        ends.args(["--exact", name, "--nocapture"]);
         ends.env(FOLDER, folder.path()).stdin(Stdio::piped()).stdout(Stdio::null());
         let mut ends = Running(ends.spawn().unwrap());
         let pid = Pid(ends.0.id());
