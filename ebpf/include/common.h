@@ -71,11 +71,11 @@ struct sock_state {
 	__u8 tls_told;     /* TLS: whether there was such a record */
 	__u8 tls_overhead; /* TLS: how much longer a record is than its text; 0: not known */
 	__u8 muted;        /* whether it is in the map `muted`, as far as `mutes` says */
-	__u8 tls_looks;    /* TLS: sends that were looked at; TLS_IS_SEEN: one was a record */
-	__u32 tls_text;    /* TLS: bytes of the text so far */
-	__u32 mutes;       /* the state of the map `muted` for which that is so */
-	__u32 takes;       /* UDP: wl_settings.attached + 1 when datagram_taken() ran for it last */
-	__u32 tls_pid;     /* TLS: the process that has the next field */
+	__u8 unused;
+	__u32 tls_text; /* TLS: bytes of the text so far */
+	__u32 mutes;    /* the state of the map `muted` for which that is so */
+	__u32 takes;    /* UDP: wl_settings.attached + 1 when datagram_taken() ran for it last */
+	__u32 tls_pid;  /* TLS: the process that has the next field */
 	__u64 tls_connection; /* TLS: the address of the connection in the memory of rustls; 0: not known */
 };
 

@@ -1,30 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The plain text of rustls, which encrypts and decrypts in memory and knows no socket.
+ * The plain text of rustls, which encrypts in memory and knows no socket.
  *
  *   PlaintextSink::write()   text ─▶ records in memory ─▶ send, mostly in the same thread
- *   Reader::read() …         text ◀─ records in memory ◀─ read from the socket, in the same thread or before
  *
- * The socket of a connection is known when a thread has written a text and then sends just the records of its length. From then on
+ * The socket of a connection is known when a thread has written a text and then sends just one record of its length. From then on
  * each text is reported when it is written, with the place that its records will have: whatever is sent later, and by whom, they
  * follow each other. A send of just that record tells the place anew.
- *
- * A reader's buffer lies inside the connection, so the read from a socket belongs to the connection that has the buffer's address.
- * Where nothing was written yet, a buffer of an unknown socket is of the one that its thread has read from just before, if that
- * socket has sent a record.
  */
 #ifndef WL_RUSTLS_H
 #define WL_RUSTLS_H
 
-/* Bytes of a connection in memory (`ConnectionCommon`), at most. */
-#define RUSTLS_CONNECTION 8192
 /* A text is divided into so many records that are reported, and the rest is counted. */
 #define RUSTLS_RECORDS 8
 /* The parts of a text that are copied. */
 #define RUSTLS_PARTS 64
-/* Sends of a socket that are looked at for records. */
-#define TLS_LOOKS 8
-#define TLS_IS_SEEN 255
 
 /* Whether a program with rustls is probed: 1 in its only place. */
 struct {
@@ -74,61 +64,6 @@ struct {
 	__type(key, struct tls_session);
 	__type(value, struct rustls_connection);
 } rustls_connections SEC(".maps");
-
-/* A buffer with text that was received. */
-struct rustls_buffer {
-	__u64 cookie;
-	__u32 end; /* one past what was read from the socket */
-	__u32 text;
-	__u32 window;
-	__u32 unused;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 64);
-	__type(key, struct tls_session);
-	__type(value, struct rustls_buffer);
-} rustls_buffers SEC(".maps");
-
-/* The buffer of each socket. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 64);
-	__type(key, __u64);
-	__type(value, struct tls_session);
-} rustls_sockets SEC(".maps");
-
-/* What a thread has read from a socket, and no text is known of. */
-struct rustls_read {
-	__u64 cookie;
-	__u64 connection; /* 0: not known */
-	__u32 end;
-	__u32 taken;
-	__u32 is_tls;
-	__u32 unused;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 64);
-	__type(key, struct tls_writer);
-	__type(value, struct rustls_read);
-} rustls_reads SEC(".maps");
-
-/* The text that lies before a thread, and where it will go to. */
-struct rustls_text {
-	__u64 from;
-	__u64 len;
-	__u64 reader;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 64);
-	__type(key, struct tls_writer);
-	__type(value, struct rustls_text);
-} rustls_texts SEC(".maps");
 
 /* A part of a text: struct iovec. */
 struct text_part {
@@ -259,65 +194,6 @@ static __always_inline int begin_rustls_write(__u64 connection, __u64 from, __u6
 	return 0;
 }
 
-/*
- * How much longer each record is than its text, if a send of `left` bytes is the records of a text of `len` bytes, and nothing else;
- * otherwise 0.
- */
-static __always_inline __u32 overhead_of(struct msghdr *msg, __u32 left, __u64 len)
-{
-	__u32 records = (len + TLS_LONGEST - 1) / TLS_LONGEST;
-	__u32 first = len < TLS_LONGEST ? len : TLS_LONGEST, overhead;
-	__u64 from = first_part(msg);
-	__u8 head[TLS_HEAD] = {};
-
-	if (!from || bpf_probe_read_user(head, sizeof(head), (void *)from))
-		return 0;
-	overhead = ((__u32)head[3] << 8 | head[4]) - first;
-	if (head[0] != TLS_APPLICATION_DATA || head[1] != 3 || overhead < TLS_LEAST_OVERHEAD ||
-	    overhead > TLS_MOST_OVERHEAD)
-		return 0;
-	return left == len + records * (overhead + TLS_HEAD) ? overhead : 0;
-}
-
-/* Looks at the first sends of a socket for records of TLS. */
-static __always_inline void look_for_record(struct sock_state *state, struct msghdr *msg)
-{
-	__u8 head[TLS_HEAD] = {};
-	__u64 from;
-
-	if (state->tls_looks >= TLS_LOOKS)
-		return;
-	state->tls_looks++;
-	from = first_part(msg);
-	if (!from || bpf_probe_read_user(head, sizeof(head), (void *)from))
-		return;
-	if (head[0] >= 20 && head[0] <= TLS_APPLICATION_DATA && head[1] == 3 && head[2] <= 4)
-		state->tls_looks = TLS_IS_SEEN;
-}
-
-/* Reports the records of what the current thread has written. Returns the bytes of their text. */
-static __noinline __u64 place_records(void)
-{
-	__u64 at = 0;
-	int i, len;
-
-	for (i = 0; i < RUSTLS_RECORDS; i++) {
-		len = place_record(at);
-		if (len <= 0)
-			break;
-		at += len;
-	}
-	return at;
-}
-
-/* Counts what is behind the records that were reported. */
-static __always_inline void skip_rest(struct rustls_connection *connection, __u64 rest)
-{
-	connection->text += rest;
-	connection->next +=
-		rest + (rest + TLS_LONGEST - 1) / TLS_LONGEST * (connection->overhead + TLS_HEAD);
-}
-
 /* The write function returns, and has taken so many bytes, unless it failed. */
 static __always_inline int end_rustls_write(__u64 failed, __u64 taken)
 {
@@ -325,7 +201,8 @@ static __always_inline int end_rustls_write(__u64 failed, __u64 taken)
 	struct rustls_write *write = bpf_map_lookup_elem(&rustls_writes, &id);
 	struct tls_session key = {.pid = id.pid};
 	struct rustls_connection *connection;
-	__u64 placed;
+	__u64 at = 0;
+	int i, len;
 
 	if (!write)
 		return 0;
@@ -334,27 +211,49 @@ static __always_inline int end_rustls_write(__u64 failed, __u64 taken)
 		return 0;
 	}
 	write->len = taken;
-	placed = place_records();
+	for (i = 0; i < RUSTLS_RECORDS; i++) {
+		len = place_record(at);
+		if (len <= 0)
+			break;
+		at += len;
+	}
 	key.session = write->connection;
 	connection = bpf_map_lookup_elem(&rustls_connections, &key);
+	if (!at || at >= taken || !connection)
+		return 0;
 	/* What is behind them is not read. */
-	if (placed && placed < taken && connection)
-		skip_rest(connection, taken - placed);
+	taken -= at;
+	connection->text += taken;
+	connection->next +=
+		taken + (taken + TLS_LONGEST - 1) / TLS_LONGEST * (connection->overhead + TLS_HEAD);
 	return 0;
 }
 
+/* Whether a send of `left` bytes is one record, and nothing else: the length of its encrypted bytes, or 0. */
+static __always_inline __u32 only_record(struct msghdr *msg, __u32 left)
+{
+	__u64 from = first_part(msg);
+	__u8 head[TLS_HEAD] = {};
+	__u32 body;
+
+	if (!from || bpf_probe_read_user(head, sizeof(head), (void *)from))
+		return 0;
+	body = (__u32)head[3] << 8 | head[4];
+	return head[0] == TLS_APPLICATION_DATA && head[1] == 3 && left == body + TLS_HEAD ? body
+											  : 0;
+}
+
 /* A thread sends `left` bytes at `start`. Returns 1 if that is the text that it has written with rustls just before. */
-static __noinline int sends_rustls(struct sock_state *state, struct msghdr *msg, __u32 start,
-				   __u32 left)
+static __noinline int sends_rustls(struct sock_state *state, struct task_struct *task,
+				   struct msghdr *msg, __u32 start, __u32 left)
 {
 	struct tls_writer id = this_thread();
 	struct rustls_write *write = bpf_map_lookup_elem(&rustls_writes, &id);
 	struct tls_session key = {.pid = id.pid};
 	struct rustls_connection *connection, new = {};
-	__u32 overhead;
-	__u64 placed;
+	struct wl_plain p = {};
+	__u32 body;
 
-	look_for_record(state, msg);
 	if (!write)
 		return 0;
 	key.session = write->connection;
@@ -364,8 +263,9 @@ static __noinline int sends_rustls(struct sock_state *state, struct msghdr *msg,
 			connection->next = start + left;
 		goto done;
 	}
-	overhead = write->placed ? 0 : overhead_of(msg, left, write->len);
-	if (!overhead) {
+	body = write->placed ? 0 : only_record(msg, left);
+	if (!body || body < write->len + TLS_LEAST_OVERHEAD ||
+	    body > write->len + TLS_MOST_OVERHEAD) {
 		bpf_map_delete_elem(&rustls_writes, &id);
 		return 0;
 	}
@@ -376,172 +276,38 @@ static __noinline int sends_rustls(struct sock_state *state, struct msghdr *msg,
 
 		connection = bpf_map_lookup_elem(&rustls_connections, &before);
 		if (connection)
-			new.text = connection->text;
+			state->tls_text = connection->text;
 		bpf_map_delete_elem(&rustls_connections, &before);
 	}
+	fill_head(&p.head, bpf_ktime_get_ns(), WL_PLAIN, 0);
+	p.cookie = state->cookie;
+	fill_task(&p.task, task);
+	p.start = start;
+	p.bytes = left;
+	p.text_len = write->len;
+	p.text_start = state->tls_text;
+	emit_written(&p, write, 0);
 	new.cookie = state->cookie;
-	new.next = start;
-	new.overhead = overhead;
+	new.next = start + left;
+	new.text = state->tls_text + p.text_len;
+	new.overhead = body - p.text_len;
 	new.window = window();
+	state->tls_text = new.text;
 	state->tls_connection = key.session;
 	state->tls_pid = id.pid;
 	bpf_map_update_elem(&rustls_connections, &key, &new, BPF_ANY);
-	placed = place_records();
-	connection = bpf_map_lookup_elem(&rustls_connections, &key);
-	if (connection && placed < write->len)
-		skip_rest(connection, write->len - placed);
 done:
 	bpf_map_delete_elem(&rustls_writes, &id);
 	return 1;
 }
 
-/* Notes that the current thread has read from a socket. */
-static __always_inline void note_rustls_read(struct sock_state *state, __u32 end, __u32 len)
-{
-	struct tls_writer id = this_thread();
-	struct rustls_read *before = bpf_map_lookup_elem(&rustls_reads, &id);
-	struct rustls_read read = {
-		.cookie = state->cookie,
-		.connection = state->tls_connection,
-		.end = end,
-		.taken = len,
-		.is_tls = state->tls_looks == TLS_IS_SEEN,
-	};
-
-	if (before && before->cookie == read.cookie)
-		read.taken += before->taken;
-	bpf_map_update_elem(&rustls_reads, &id, &read, BPF_ANY);
-}
-
-/* Whether what its thread has read is of the connection with this buffer, which was read from `known` before if that is not NULL. */
-static __always_inline int is_read_of(const struct rustls_read *read, __u64 buffer,
-				      const struct rustls_buffer *known)
-{
-	if (known && known->cookie == read->cookie)
-		return 1;
-	if (read->connection)
-		return buffer - read->connection < RUSTLS_CONNECTION;
-	return !known && read->is_tls;
-}
-
-/* A program takes a text from what a connection has received. */
-static __always_inline int takes_rustls(__u64 reader, __u64 from, __u64 len)
-{
-	struct tls_writer id = this_thread();
-	struct rustls_read *read = bpf_map_lookup_elem(&rustls_reads, &id);
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct tls_session key = {.pid = id.pid};
-	struct rustls_buffer *buffer;
-	struct wl_plain p = {};
-
-	/* A Reader begins with the buffer. */
-	if (!is_open() || !len || len > 1u << 30 ||
-	    bpf_probe_read_user(&key.session, 8, (void *)reader))
-		return 0;
-	buffer = bpf_map_lookup_elem(&rustls_buffers, &key);
-	if (buffer && buffer->window != window())
-		buffer = NULL;
-	/* A thread that has read a part of a record may come back when another one has read the rest. */
-	if (read && buffer && read->cookie == buffer->cookie &&
-	    (__s32)(read->end - buffer->end) <= 0)
-		read->taken = 0;
-	if (read && read->taken && is_read_of(read, key.session, buffer)) {
-		if (!buffer || buffer->cookie != read->cookie) {
-			struct rustls_buffer new = {.cookie = read->cookie, .window = window()};
-
-			bpf_map_update_elem(&rustls_buffers, &key, &new, BPF_ANY);
-			bpf_map_update_elem(&rustls_sockets, &read->cookie, &key, BPF_ANY);
-			buffer = bpf_map_lookup_elem(&rustls_buffers, &key);
-			if (!buffer)
-				return 0;
-		}
-		buffer->end = read->end;
-		p.bytes = read->taken;
-		read->taken = 0;
-	}
-	if (!buffer)
-		return 0;
-	fill_head(&p.head, bpf_ktime_get_ns(), WL_PLAIN_READ, WL_AHEAD);
-	p.cookie = buffer->cookie;
-	fill_task(&p.task, task);
-	p.start = buffer->end;
-	p.text_len = len;
-	p.text_start = buffer->text;
-	buffer->text += len;
-	emit_plain(&p, from);
-	return 0;
-}
-
-static __always_inline int begin_rustls_read(__u64 reader, __u64 to)
-{
-	struct tls_writer id = this_thread();
-	struct rustls_text text = {.from = to, .reader = reader};
-
-	if (is_open())
-		bpf_map_update_elem(&rustls_texts, &id, &text, BPF_ANY);
-	return 0;
-}
-
-static __always_inline int end_rustls_read(__u64 failed, __u64 len)
-{
-	struct tls_writer id = this_thread();
-	struct rustls_text *text = bpf_map_lookup_elem(&rustls_texts, &id);
-
-	return failed || !text ? 0 : takes_rustls(text->reader, text->from, len);
-}
-
-/* A program asks for a text, which is returned in memory, or in registers. */
-static __always_inline int asks_rustls(__u64 result)
-{
-	return begin_rustls_read(0, result);
-}
-
-/* It has been shown a text, of which it will take a part; `first` is where the result lies, or the text itself. */
-static __always_inline int shows_rustls(__u64 first, __u64 second, int in_memory)
-{
-	struct tls_writer id = this_thread();
-	struct rustls_text *asked = bpf_map_lookup_elem(&rustls_texts, &id);
-	struct text_part shown = {.from = first, .len = second};
-
-	if (!asked)
-		return 0;
-	if ((in_memory || first == asked->from) &&
-	    bpf_probe_read_user(&shown, sizeof(shown), (void *)asked->from))
-		shown.from = 0;
-	/* Of an error, there is no text. */
-	asked->from = shown.from;
-	asked->len = shown.from ? shown.len : 0;
-	return 0;
-}
-
-static __always_inline int consumes_rustls(__u64 reader, __u64 len)
-{
-	struct tls_writer id = this_thread();
-	struct rustls_text *text = bpf_map_lookup_elem(&rustls_texts, &id);
-	__u64 from;
-
-	if (!text || len > text->len)
-		return 0;
-	from = text->from;
-	text->from += len;
-	text->len -= len;
-	return takes_rustls(reader, from, len);
-}
-
 /* A socket is closed: the memory of its connection will be another one's. */
 static __always_inline void forget_rustls(struct sock_state *state)
 {
-	struct tls_session *buffer = bpf_map_lookup_elem(&rustls_sockets, &state->cookie);
+	struct tls_session key = {.pid = state->tls_pid, .session = state->tls_connection};
 
-	if (state->tls_connection) {
-		struct tls_session key = {.pid = state->tls_pid, .session = state->tls_connection};
-
+	if (state->tls_connection)
 		bpf_map_delete_elem(&rustls_connections, &key);
-	}
-	if (!buffer)
-		return;
-	bpf_map_delete_elem(&rustls_buffers, buffer);
-	bpf_map_delete_elem(&rustls_sockets, &state->cookie);
 }
 
 #endif

@@ -180,7 +180,6 @@ static __always_inline struct sock_state *state_of(struct sock *sk)
 			state->tls_told = 0;
 			state->tls_overhead = 0;
 			state->tls_text = 0;
-			state->tls_looks = 0;
 			state->tls_connection = 0;
 			state->marked_tid = 0;
 			state->muted = 0;

@@ -150,17 +150,14 @@ static __always_inline struct tls_read *current_tls_read(struct task_struct *tas
 }
 
 /* Notes that the current thread has read from a socket, of which all before `end` was read. */
-static __noinline int note_tls_read(struct task_struct *task, struct sock_state *state, __u32 end,
-				    __u32 len)
+static __noinline int note_tls_read(struct task_struct *task, __u64 cookie, __u32 end, __u32 len)
 {
 	struct tls_read *read = current_tls_read(task);
 
 	if (read) {
-		read->cookie = state->cookie;
+		read->cookie = cookie;
 		read->end = end;
 		read->taken += len;
-	} else if (has_rustls()) {
-		note_rustls_read(state, end, len);
 	}
 	return 0;
 }
@@ -249,7 +246,7 @@ static __always_inline void report_plain(struct sock_state *state, struct task_s
 	__u64 from;
 	__u32 body, text;
 
-	if (has_rustls() && sends_rustls(state, msg, start, left))
+	if (has_rustls() && sends_rustls(state, task, msg, start, left))
 		return;
 	if (!write || !write->left)
 		return;

@@ -70,7 +70,7 @@ static __always_inline void read_done(struct sock *sk, int ret, int flags)
 		struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
 
 		if (tcp)
-			note_tls_read(task, state, end_of_data(sk, tcp), ret);
+			note_tls_read(task, state->cookie, end_of_data(sk, tcp), ret);
 	}
 }
 

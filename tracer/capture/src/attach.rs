@@ -122,16 +122,8 @@ fn check_memory(ring_bytes: u32, limit: Option<MemoryLimit>) -> Result<(), Attac
 /// Connections that libraries of TLS may read from at the same time.
 const TLS_SESSIONS: u32 = 1 << 16;
 
-/// The maps with an entry for each of them, or for each thread that reads or writes.
-const TLS_MAPS: [&str; 7] = [
-    "tls_sessions",
-    "rustls_writes",
-    "rustls_connections",
-    "rustls_buffers",
-    "rustls_sockets",
-    "rustls_reads",
-    "rustls_texts",
-];
+/// The maps with an entry for each of them, or for each thread that writes.
+const TLS_MAPS: [&str; 3] = ["tls_sessions", "rustls_writes", "rustls_connections"];
 
 fn load(config: &CaptureConfig, btf: &Btf, symbols: Symbols) -> Result<Ebpf, AttachError> {
     let ring = RingKind::choose(config);

@@ -39,7 +39,7 @@ pub struct Attacher {
     programs: BTreeMap<&'static str, UProbe>,
     links: Vec<ProgramLink>,
     files: BTreeMap<FileId, AttachOutcome>,
-    /// 1 in its only place: a program with rustls is probed, and what threads read and send is looked at.
+    /// 1 in its only place: a program with rustls is probed, and what threads send is looked at.
     rustls_probed: Option<Array<MapData, u32>>,
 }
 

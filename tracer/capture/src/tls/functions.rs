@@ -19,12 +19,6 @@ pub enum TlsFunction {
     ReadExC,
     /// As a method of Go: the connection, the buffer, its length. The length of the text is returned.
     ReadGo,
-    /// As a method in Rust: the reader, the buffer, its length. The length of the text is returned.
-    ReadRust,
-    /// As a method in Rust: the text is returned, in memory or in registers, and stays where it is.
-    ShowRust,
-    /// As a method in Rust: the reader, and the length of what it takes of the text that was shown.
-    ConsumeRust,
 }
 
 /// OpenSSL and its forks, `GnuTLS`, Go.
@@ -41,15 +35,9 @@ const NAMES: [(&[u8], TlsFunction); 9] = [
 ];
 
 /// rustls, behind `rustls::conn::` and the modules that some versions have besides. Writers only hand on what they are given.
-const RUSTLS_NAMES: [(&str, TlsFunction); 7] = [
+const RUSTLS_NAMES: [(&str, TlsFunction); 2] = [
     ("PlaintextSink>::write", TlsFunction::WriteRust),
     ("PlaintextSink>::write_vectored", TlsFunction::WritePartsRust),
-    ("Reader as std::io::Read>::read", TlsFunction::ReadRust),
-    ("Reader as std::io::BufRead>::fill_buf", TlsFunction::ShowRust),
-    ("Reader as std::io::BufRead>::consume", TlsFunction::ConsumeRust),
-    // In the older encoding, and in the newer one.
-    ("Reader::into_first_chunk", TlsFunction::ShowRust),
-    ("Reader>::into_first_chunk", TlsFunction::ShowRust),
 ];
 
 impl TlsFunction {
@@ -65,23 +53,17 @@ impl TlsFunction {
         let symbol = str::from_utf8(symbol).ok()?;
         // Without its hash, and the number of its crate.
         let name = format!("{:#}", rustc_demangle::try_demangle(symbol).ok()?).replace("<'_>", "");
-        // Of a connection, the type that it is of.
-        let name = match name.strip_prefix("<rustls::conn::ConnectionCommon<") {
-            Some(connection) => connection.split_once("> as rustls::conn::")?.1,
-            None => name.strip_prefix('<').unwrap_or(&name).strip_prefix("rustls::conn::")?,
-        };
-        let inside = name.strip_prefix("connection::").unwrap_or(name);
+        let connection = name.strip_prefix("<rustls::conn::ConnectionCommon<")?;
+        // The type that the connection is of is left out.
+        let inside = connection.split_once("> as rustls::conn::")?.1;
+        let inside = inside.strip_prefix("connection::").unwrap_or(inside);
         RUSTLS_NAMES.iter().find(|(name, _)| *name == inside).map(|&(_, function)| function)
     }
 
     /// True if the function is of rustls.
     pub const fn is_of_rustls(self) -> bool {
         match self {
-            TlsFunction::WriteRust
-            | TlsFunction::WritePartsRust
-            | TlsFunction::ReadRust
-            | TlsFunction::ShowRust
-            | TlsFunction::ConsumeRust => true,
+            TlsFunction::WriteRust | TlsFunction::WritePartsRust => true,
             TlsFunction::WriteC
             | TlsFunction::WriteGo
             | TlsFunction::ReadC
@@ -100,27 +82,22 @@ impl TlsFunction {
             TlsFunction::ReadC => "tls_read_c",
             TlsFunction::ReadExC => "tls_read_ex_c",
             TlsFunction::ReadGo => "tls_read_go",
-            TlsFunction::ReadRust => "tls_read_rust",
-            TlsFunction::ShowRust => "tls_show_rust",
-            TlsFunction::ConsumeRust => "tls_consume_rust",
         }
     }
 
     /// The program for its returns; `None` if they tell nothing.
     pub const fn at_return(self) -> Option<&'static str> {
         match self {
-            TlsFunction::WriteC | TlsFunction::WriteGo | TlsFunction::ConsumeRust => None,
+            TlsFunction::WriteC | TlsFunction::WriteGo => None,
             TlsFunction::WriteRust | TlsFunction::WritePartsRust => Some("tls_write_done_rust"),
             TlsFunction::ReadC | TlsFunction::ReadExC => Some("tls_read_done_c"),
             TlsFunction::ReadGo => Some("tls_read_done_go"),
-            TlsFunction::ReadRust => Some("tls_read_done_rust"),
-            TlsFunction::ShowRust => Some("tls_show_done_rust"),
         }
     }
 }
 
 /// All programs.
-pub const PROGRAMS: [&str; 15] = [
+pub const PROGRAMS: [&str; 10] = [
     "tls_write_c",
     "tls_write_go",
     "tls_write_rust",
@@ -131,11 +108,6 @@ pub const PROGRAMS: [&str; 15] = [
     "tls_read_done_c",
     "tls_read_go",
     "tls_read_done_go",
-    "tls_read_rust",
-    "tls_read_done_rust",
-    "tls_show_rust",
-    "tls_show_done_rust",
-    "tls_consume_rust",
 ];
 
 #[cfg(test)]
@@ -160,18 +132,14 @@ mod tests {
                 &b"_ZN99_$LT$rustls..conn..ConnectionCommon$LT$T$GT$$u20$as$u20$rustls..conn..connection..PlaintextSink$GT$5write17h4c019b848d1e1283E"[..],
                 Some(TlsFunction::WriteRust),
             ),
-            // Version 0.21.
+            // Version 0.21, and the newer encoding.
             (
-                b"_ZN54_$LT$rustls..conn..Reader$u20$as$u20$std..io..Read$GT$4read17h339e14ca0865097cE",
-                Some(TlsFunction::ReadRust),
+                b"_ZN87_$LT$rustls..conn..ConnectionCommon$LT$T$GT$$u20$as$u20$rustls..conn..PlaintextSink$GT$14write_vectored17h4c019b848d1e1283E",
+                Some(TlsFunction::WritePartsRust),
             ),
             (
-                b"_ZN6rustls4conn10connection6Reader16into_first_chunk17h339e14ca0865097cE",
-                Some(TlsFunction::ShowRust),
-            ),
-            (
-                b"_RNvMs_NtNtCs1234_6rustls4conn10connectionNtB4_6Reader16into_first_chunk",
-                Some(TlsFunction::ShowRust),
+                b"_RNvXs_NtCs1234_6rustls4connINtB4_16ConnectionCommonNtB4_4SideENtNtB4_10connection13PlaintextSink5write",
+                Some(TlsFunction::WriteRust),
             ),
             (
                 b"_ZN67_$LT$rustls..conn..connection..Writer$u20$as$u20$std..io..Write$GT$5write17ha44f5d84f13aaea8E",
