@@ -4,7 +4,7 @@
  *
  *   PlaintextSink::write()   text ─▶ records in memory ─▶ send, mostly in the same thread
  *
- * The socket of a connection is known when a thread has written a text and then sends just one record of its length. From then on
+ * The socket of a connection is known when a thread has written a text and then sends just the records of its length. From then on
  * each text is reported when it is written, with the place that its records will have: whatever is sent later, and by whom, they
  * follow each other. A send of just that record tells the place anew.
  */
@@ -31,9 +31,7 @@ static __always_inline int has_rustls(void)
 	return probed && *probed;
 }
 
-/* The loader makes these maps large if the text of TLS is to be read. */
-
-/* A text that a thread writes. */
+/* A text that a thread writes. The loader makes this map and the next one large if the text of TLS is to be read. */
 struct rustls_write {
 	__u64 from; /* the text, or the list of its parts */
 	__u64 len;
@@ -194,15 +192,34 @@ static __always_inline int begin_rustls_write(__u64 connection, __u64 from, __u6
 	return 0;
 }
 
+/* Reports the records of what the current thread has written, and counts what is behind those that are reported. */
+static __always_inline void place_records(const struct tls_session *key, __u64 len)
+{
+	struct rustls_connection *connection;
+	__u64 at = 0;
+	int i, placed;
+
+	for (i = 0; i < RUSTLS_RECORDS; i++) {
+		placed = place_record(at);
+		if (placed <= 0)
+			break;
+		at += placed;
+	}
+	connection = bpf_map_lookup_elem(&rustls_connections, key);
+	if (!at || at >= len || !connection)
+		return;
+	len -= at;
+	connection->text += len;
+	connection->next +=
+		len + (len + TLS_LONGEST - 1) / TLS_LONGEST * (connection->overhead + TLS_HEAD);
+}
+
 /* The write function returns, and has taken so many bytes, unless it failed. */
 static __always_inline int end_rustls_write(__u64 failed, __u64 taken)
 {
 	struct tls_writer id = this_thread();
 	struct rustls_write *write = bpf_map_lookup_elem(&rustls_writes, &id);
 	struct tls_session key = {.pid = id.pid};
-	struct rustls_connection *connection;
-	__u64 at = 0;
-	int i, len;
 
 	if (!write)
 		return 0;
@@ -211,48 +228,40 @@ static __always_inline int end_rustls_write(__u64 failed, __u64 taken)
 		return 0;
 	}
 	write->len = taken;
-	for (i = 0; i < RUSTLS_RECORDS; i++) {
-		len = place_record(at);
-		if (len <= 0)
-			break;
-		at += len;
-	}
 	key.session = write->connection;
-	connection = bpf_map_lookup_elem(&rustls_connections, &key);
-	if (!at || at >= taken || !connection)
-		return 0;
-	/* What is behind them is not read. */
-	taken -= at;
-	connection->text += taken;
-	connection->next +=
-		taken + (taken + TLS_LONGEST - 1) / TLS_LONGEST * (connection->overhead + TLS_HEAD);
+	place_records(&key, taken);
 	return 0;
 }
 
-/* Whether a send of `left` bytes is one record, and nothing else: the length of its encrypted bytes, or 0. */
-static __always_inline __u32 only_record(struct msghdr *msg, __u32 left)
+/*
+ * How much longer a record is than its text, if a send of `left` bytes is the records of a text of `len` bytes, and nothing else;
+ * otherwise 0.
+ */
+static __always_inline __u32 overhead_of(struct msghdr *msg, __u32 left, __u64 len)
 {
+	__u32 first = len < TLS_LONGEST ? len : TLS_LONGEST, overhead;
 	__u64 from = first_part(msg);
 	__u8 head[TLS_HEAD] = {};
-	__u32 body;
 
 	if (!from || bpf_probe_read_user(head, sizeof(head), (void *)from))
 		return 0;
-	body = (__u32)head[3] << 8 | head[4];
-	return head[0] == TLS_APPLICATION_DATA && head[1] == 3 && left == body + TLS_HEAD ? body
-											  : 0;
+	overhead = ((__u32)head[3] << 8 | head[4]) - first;
+	if (head[0] != TLS_APPLICATION_DATA || head[1] != 3 || overhead < TLS_LEAST_OVERHEAD ||
+	    overhead > TLS_MOST_OVERHEAD)
+		return 0;
+	len += (len + TLS_LONGEST - 1) / TLS_LONGEST * (overhead + TLS_HEAD);
+	return left == len ? overhead : 0;
 }
 
 /* A thread sends `left` bytes at `start`. Returns 1 if that is the text that it has written with rustls just before. */
-static __noinline int sends_rustls(struct sock_state *state, struct task_struct *task,
-				   struct msghdr *msg, __u32 start, __u32 left)
+static __noinline int sends_rustls(struct sock_state *state, struct msghdr *msg, __u32 start,
+				   __u32 left)
 {
 	struct tls_writer id = this_thread();
 	struct rustls_write *write = bpf_map_lookup_elem(&rustls_writes, &id);
 	struct tls_session key = {.pid = id.pid};
-	struct rustls_connection *connection, new = {};
-	struct wl_plain p = {};
-	__u32 body;
+	struct rustls_connection *connection, new = {.cookie = state->cookie, .next = start};
+	int is_it = 1;
 
 	if (!write)
 		return 0;
@@ -261,44 +270,25 @@ static __noinline int sends_rustls(struct sock_state *state, struct task_struct 
 	if (write->placed && connection && connection->cookie == state->cookie) {
 		if (left == write->len + connection->overhead + TLS_HEAD)
 			connection->next = start + left;
-		goto done;
-	}
-	body = write->placed ? 0 : only_record(msg, left);
-	if (!body || body < write->len + TLS_LEAST_OVERHEAD ||
-	    body > write->len + TLS_MOST_OVERHEAD) {
-		bpf_map_delete_elem(&rustls_writes, &id);
-		return 0;
-	}
-	/* A connection that has moved in memory goes on where it was. */
-	if (state->tls_connection) {
+	} else if (!write->placed && (new.overhead = overhead_of(msg, left, write->len))) {
+		/* A connection that has moved in memory goes on where it was. */
 		struct tls_session before = {.pid = state->tls_pid,
 					     .session = state->tls_connection};
 
 		connection = bpf_map_lookup_elem(&rustls_connections, &before);
 		if (connection)
-			state->tls_text = connection->text;
+			new.text = connection->text;
 		bpf_map_delete_elem(&rustls_connections, &before);
+		new.window = window();
+		state->tls_connection = key.session;
+		state->tls_pid = id.pid;
+		bpf_map_update_elem(&rustls_connections, &key, &new, BPF_ANY);
+		place_records(&key, write->len);
+	} else {
+		is_it = 0;
 	}
-	fill_head(&p.head, bpf_ktime_get_ns(), WL_PLAIN, 0);
-	p.cookie = state->cookie;
-	fill_task(&p.task, task);
-	p.start = start;
-	p.bytes = left;
-	p.text_len = write->len;
-	p.text_start = state->tls_text;
-	emit_written(&p, write, 0);
-	new.cookie = state->cookie;
-	new.next = start + left;
-	new.text = state->tls_text + p.text_len;
-	new.overhead = body - p.text_len;
-	new.window = window();
-	state->tls_text = new.text;
-	state->tls_connection = key.session;
-	state->tls_pid = id.pid;
-	bpf_map_update_elem(&rustls_connections, &key, &new, BPF_ANY);
-done:
 	bpf_map_delete_elem(&rustls_writes, &id);
-	return 1;
+	return is_it;
 }
 
 /* A socket is closed: the memory of its connection will be another one's. */
@@ -306,8 +296,7 @@ static __always_inline void forget_rustls(struct sock_state *state)
 {
 	struct tls_session key = {.pid = state->tls_pid, .session = state->tls_connection};
 
-	if (state->tls_connection)
-		bpf_map_delete_elem(&rustls_connections, &key);
+	bpf_map_delete_elem(&rustls_connections, &key);
 }
 
 #endif

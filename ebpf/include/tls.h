@@ -246,7 +246,7 @@ static __always_inline void report_plain(struct sock_state *state, struct task_s
 	__u64 from;
 	__u32 body, text;
 
-	if (has_rustls() && sends_rustls(state, task, msg, start, left))
+	if (has_rustls() && sends_rustls(state, msg, start, left))
 		return;
 	if (!write || !write->left)
 		return;
