@@ -35,7 +35,7 @@ static __always_inline int has_rustls(void)
 struct rustls_write {
 	__u64 from; /* the text, or the list of its parts */
 	__u64 len;
-	__u64 connection;
+	struct tls_session connection;
 	__u32 parts;  /* 0: it is in one piece */
 	__u32 placed; /* it was reported, with its place */
 };
@@ -150,15 +150,13 @@ __noinline int place_record(__u64 at)
 	struct tls_writer id = this_thread();
 	struct rustls_write *write = bpf_map_lookup_elem(&rustls_writes, &id);
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct tls_session key = {.pid = id.pid};
 	struct rustls_connection *connection;
 	struct wl_plain p = {};
 	__u32 len;
 
 	if (!write || write->len <= at)
 		return 0;
-	key.session = write->connection;
-	connection = bpf_map_lookup_elem(&rustls_connections, &key);
+	connection = bpf_map_lookup_elem(&rustls_connections, &write->connection);
 	if (!connection || connection->window != window())
 		return 0;
 	len = write->len - at < TLS_LONGEST ? write->len - at : TLS_LONGEST;
@@ -178,13 +176,13 @@ __noinline int place_record(__u64 at)
 
 static __always_inline int begin_rustls_write(__u64 connection, __u64 from, __u64 len, __u32 parts)
 {
+	struct tls_writer id = this_thread();
 	struct rustls_write write = {
 		.from = from,
 		.len = len,
-		.connection = connection,
+		.connection = {.pid = id.pid, .session = connection},
 		.parts = parts,
 	};
-	struct tls_writer id = this_thread();
 
 	if (!is_open())
 		return 0;
@@ -219,7 +217,6 @@ static __always_inline int end_rustls_write(__u64 failed, __u64 taken)
 {
 	struct tls_writer id = this_thread();
 	struct rustls_write *write = bpf_map_lookup_elem(&rustls_writes, &id);
-	struct tls_session key = {.pid = id.pid};
 
 	if (!write)
 		return 0;
@@ -228,8 +225,7 @@ static __always_inline int end_rustls_write(__u64 failed, __u64 taken)
 		return 0;
 	}
 	write->len = taken;
-	key.session = write->connection;
-	place_records(&key, taken);
+	place_records(&write->connection, taken);
 	return 0;
 }
 
@@ -259,14 +255,12 @@ static __noinline int sends_rustls(struct sock_state *state, struct msghdr *msg,
 {
 	struct tls_writer id = this_thread();
 	struct rustls_write *write = bpf_map_lookup_elem(&rustls_writes, &id);
-	struct tls_session key = {.pid = id.pid};
 	struct rustls_connection *connection, new = {.cookie = state->cookie, .next = start};
 	int is_it = 1;
 
 	if (!write)
 		return 0;
-	key.session = write->connection;
-	connection = bpf_map_lookup_elem(&rustls_connections, &key);
+	connection = bpf_map_lookup_elem(&rustls_connections, &write->connection);
 	if (write->placed && connection && connection->cookie == state->cookie) {
 		if (left == write->len + connection->overhead + TLS_HEAD)
 			connection->next = start + left;
@@ -280,10 +274,10 @@ static __noinline int sends_rustls(struct sock_state *state, struct msghdr *msg,
 			new.text = connection->text;
 		bpf_map_delete_elem(&rustls_connections, &before);
 		new.window = window();
-		state->tls_connection = key.session;
+		state->tls_connection = write->connection.session;
 		state->tls_pid = id.pid;
-		bpf_map_update_elem(&rustls_connections, &key, &new, BPF_ANY);
-		place_records(&key, write->len);
+		bpf_map_update_elem(&rustls_connections, &write->connection, &new, BPF_ANY);
+		place_records(&write->connection, write->len);
 	} else {
 		is_it = 0;
 	}

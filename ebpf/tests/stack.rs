@@ -107,6 +107,7 @@ fn no_chain_of_calls_needs_more_stack_than_there_is() {
     let chains: BTreeSet<_> = functions.keys().map(|place| deepest(*place, &functions)).collect();
     let (depth, way) = chains.last().unwrap();
     println!("{depth} bytes: {way}");
-    assert!(chains.len() > 20 && way.contains("packet_xmit"), "{chains:#?}");
+    let finds_programs = chains.iter().any(|(_, way)| way.contains("packet_xmit"));
+    assert!(chains.len() > 20 && finds_programs, "{chains:#?}");
     assert!(*depth <= MOST, "{depth} bytes: {way}");
 }
