@@ -2,6 +2,7 @@
 
 use crate::common::BreakdownArgs;
 use crate::json::Json;
+use crate::parquet::MessageTable;
 use crate::quantity;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::process::ExitCode;
 use wirelap_process::Failure;
 use wirelap_process::Outputs;
 use wirelap_process::rights;
-use wirelap_replay::{NoFollower, Replay};
+use wirelap_replay::{Follower, NoFollower, Replay, Replayed};
 use wirelap_report::explain::{ExplainOptions, pages};
 use wirelap_report::table;
 
@@ -25,6 +26,7 @@ Examples:
   wirelap analyze trace.pcapng --by topic,client               what each client sent and got, topic by topic
   wirelap analyze trace.pcapng --annotate out.pcapng           for Wireshark: each packet has a comment on its messages
   tcpdump -w - port 1883 | wirelap analyze - --annotate out.pcapng
+  wirelap analyze ring-*.pcapng --parquet messages.parquet     a row for each delivery, for DuckDB, Polars and pandas
 
 A recording of `wirelap record` gives the same result as the session that was recorded. A capture of another program has packets only, no
 system calls and no threads: the time of a message is then the time from its first to its last packet.";
@@ -53,6 +55,11 @@ pub struct AnalyzeArgs {
     #[arg(long, value_name = "FILE|-")]
     pub annotate: Option<PathBuf>,
 
+    /// Write a row for each delivery to this Parquet file, with all times of its way (wirelap must be built with the feature
+    /// `parquet`)
+    #[arg(long, value_name = "FILE", conflicts_with = "annotate")]
+    pub parquet: Option<PathBuf>,
+
     /// Replace existing files
     #[arg(long)]
     pub force: bool,
@@ -72,10 +79,10 @@ pub struct AnalyzeArgs {
 /// # Errors
 /// A file cannot be read, or the results could not be written.
 pub fn run(args: &AnalyzeArgs) -> Result<ExitCode, Failure> {
-    let outputs = Outputs::of(args.json.iter().chain(&args.annotate), args.force)?;
+    let written = args.json.iter().chain(&args.annotate).chain(&args.parquet);
+    let outputs = Outputs::of(written, args.force)?;
     let json = Json::open(args.json.as_deref(), &outputs)?;
-    let mut replay = Replay::new(&args.decode, NoFollower);
-    replay.breakdown(args.breakdown.query());
+    let mut messages = MessageTable::open(args.parquet.as_deref(), false, &outputs)?;
     if let Some(copy) = &args.annotate {
         if let Some(path) = args.files.iter().find(|path| is_same(path, copy)) {
             return Err(Failure::Usage(format!(
@@ -84,21 +91,42 @@ pub fn run(args: &AnalyzeArgs) -> Result<ExitCode, Failure> {
             )));
         }
         outputs.allow(copy, false)?;
-        replay.annotate(copy, &outputs);
     }
     outputs.seal()?;
     rights::confine_reader();
-    replay.tls_keys(&args.tls_keys)?;
-    replay.read_for_report(&args.files)?;
-    let report = replay.end()?.report;
+    let (report, kept) = if let Some(table) = messages.follower()? {
+        let mut replay = replay(args, &outputs, table)?;
+        replay.files(&args.files)?;
+        let Replayed { follower, report, .. } = replay.end()?;
+        (report, messages.judge(follower.finish()))
+    } else {
+        let mut replay = replay(args, &outputs, NoFollower)?;
+        replay.read_for_report(&args.files)?;
+        (replay.end()?.report, Ok(()))
+    };
     let text = if args.explain {
         pages(&report, ExplainOptions::default())
     } else {
         table::render(&report)
     };
     let text = format!("{text}{}", args.breakdown.table(report.breakdown.as_ref()));
-    json.write(&report, &text)?;
-    Ok(ExitCode::SUCCESS)
+    let shown = json.write(&report, &text);
+    Failure::all([kept.err(), shown.err()].into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// A replay with the settings of the options.
+fn replay<F: Follower>(
+    args: &AnalyzeArgs,
+    outputs: &Outputs,
+    follower: F,
+) -> Result<Replay<F>, Failure> {
+    let mut replay = Replay::new(&args.decode, follower);
+    replay.breakdown(args.breakdown.query());
+    if let Some(copy) = &args.annotate {
+        replay.annotate(copy, outputs);
+    }
+    replay.tls_keys(&args.tls_keys)?;
+    Ok(replay)
 }
 
 fn is_same(a: &Path, b: &Path) -> bool {

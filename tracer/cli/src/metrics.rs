@@ -1,6 +1,7 @@
 //! The option `--metrics`: figures of a running session for Prometheus.
 
 use crate::otlp::{ExportedSink, Otlp};
+use crate::parquet::TabledSink;
 use clap::Args;
 use std::sync::mpsc::Receiver;
 use wirelap_correlate::SinkPair;
@@ -14,8 +15,8 @@ const UPDATES: usize = 8;
 /// A sink, and a collector of figures beside it.
 pub type MeasuredSink<S> = SinkPair<S, DeliveryCollector>;
 
-/// The sink of a live session: of the screen, of `--otlp`, of metrics, and of what `--on-event` is told.
-pub type LiveSink = MeasuredSink<MeasuredSink<ExportedSink<DeliveryCollector>>>;
+/// The sink of a live session: of the screen, of `--parquet-dir`, of `--otlp`, of metrics, and of what `--on-event` is told.
+pub type LiveSink = MeasuredSink<MeasuredSink<ExportedSink<TabledSink<DeliveryCollector>>>>;
 
 /// The option.
 #[derive(Clone, Debug, Default, Args)]

@@ -1,24 +1,23 @@
 //! `wirelap record`: records the events on this machine to a file.
 
+mod args;
 mod flight;
 mod service;
 
-use crate::agents::{Agents, HostArgs};
-use crate::common::{
-    DetailArg, FilterArgs, PacketArgs, SamplingArgs, TracerArgs, say_what_rights_lack,
-};
-use crate::metrics::{MeasuredSink, Metrics, MetricsArgs};
-use crate::otlp::{ExportedSink, OtlpArgs};
-use crate::quantity;
-use clap::{Args, ValueEnum};
-use flight::{FlightArgs, FlightRecorder};
+use crate::agents::Agents;
+use crate::common::{DetailArg, PacketArgs, say_what_rights_lack};
+use crate::metrics::{MeasuredSink, Metrics};
+use crate::otlp::ExportedSink;
+use crate::parquet::TabledSink;
+pub use args::RecordArgs;
+use flight::FlightRecorder;
 use service::Journal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wirelap_correlate::BreakdownQuery;
-use wirelap_events::{Delivery, Nanos, PacketHook, human};
+use wirelap_events::{Delivery, Nanos, human};
 use wirelap_process::Failure;
 use wirelap_process::Outputs;
 use wirelap_process::Signals;
@@ -27,7 +26,7 @@ use wirelap_process::output;
 use wirelap_process::rights;
 use wirelap_process::signals;
 use wirelap_process::steward::{Steward, StewardRole};
-use wirelap_recording::{Rotation, ShownSightings, Written};
+use wirelap_recording::{Rotation, Written};
 use wirelap_report::from_snapshot::run_report;
 use wirelap_report::{Environment, RunReport, table};
 use wirelap_session::environment;
@@ -37,121 +36,8 @@ use wirelap_session::{
     AttachLater, Findings, Muting, Sampling, SessionSettings, SessionView, TracedTime, Tracer,
 };
 
-const EXAMPLES: &str = "\
-Examples:
-  sudo wirelap record -o trace.pcapng --duration 10s --ports 1883
-  sudo wirelap record -o trace.pcapng --payload --snap 256       with payload, `wirelap analyze` finds messages
-  sudo wirelap record -o ring.pcapng --rotate-size 100M --files 10
-  sudo wirelap record -o ring.pcapng --rotate-size 100M --files 10 --continue     after the files of earlier starts
-  sudo wirelap record -o - --payload | tshark -r -
-  sudo wirelap record -o all.pcapng --payload --host robot       this host and another one, in one file
-  sudo wirelap record -o trace.pcapng --metrics 9464             and figures for Prometheus
-  wirelap record -o trace.pcapng --payload --packets-only        packets alone: needs only CAP_NET_RAW
-  sudo wirelap record -o flight.pcapng --payload --keep 60s --dump-when 'p99>10ms for 5s' --dump-when loss
-
-Without --payload, no payload is written. The report is made while recording and written at the end of the file, where
-`wirelap analyze` reads it.";
-
-/// Which observations of a packet Wireshark shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum PacketStage {
-    /// Each packet once: where it is sent, otherwise where it is received
-    #[default]
-    Once,
-    /// Packets that are handed to a device
-    Xmit,
-    /// Packets that are received from a device
-    Rx,
-    /// Packets at both places; Wireshark takes the second for a retransmission
-    All,
-}
-
-impl From<PacketStage> for ShownSightings {
-    fn from(stage: PacketStage) -> ShownSightings {
-        match stage {
-            PacketStage::Once => ShownSightings::Once,
-            PacketStage::Xmit => ShownSightings::At(PacketHook::Xmit),
-            PacketStage::Rx => ShownSightings::At(PacketHook::Rx),
-            PacketStage::All => ShownSightings::All,
-        }
-    }
-}
-
-/// `wirelap record`.
-#[derive(Clone, Debug, Args)]
-#[command(after_help = EXAMPLES)]
-pub struct RecordArgs {
-    /// The file to write; - for stdout
-    #[arg(short, long, value_name = "FILE|-")]
-    pub output: PathBuf,
-
-    /// Stop after this time
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
-    pub duration: Option<Duration>,
-
-    /// Other hosts.
-    #[command(flatten, next_help_heading = "Other hosts")]
-    pub agents: HostArgs,
-
-    /// Which traffic is traced.
-    #[command(flatten)]
-    pub filter: FilterArgs,
-
-    /// How much of the time is traced.
-    #[command(flatten)]
-    pub sampling: SamplingArgs,
-
-    /// Packets in place of probes.
-    #[command(flatten)]
-    pub packets: PacketArgs,
-
-    /// At which places Wireshark shows a packet; the file contains all of them
-    #[arg(long, value_enum, value_name = "WHERE", default_value = "once")]
-    pub stage: PacketStage,
-
-    /// Also write the payload, as many bytes of each packet as --snap says
-    #[arg(long)]
-    pub payload: bool,
-
-    /// Replace existing files
-    #[arg(long)]
-    pub force: bool,
-
-    /// Begin a new file when the present one has this size
-    #[arg(long, value_name = "BYTES", value_parser = quantity::bytes)]
-    pub rotate_size: Option<u64>,
-
-    /// Begin a new file when the present one covers this time
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
-    pub rotate_time: Option<Duration>,
-
-    /// Keep only this many files, the newest ones
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub files: Option<u16>,
-
-    /// Go on after the numbered files that are there: they stay, count for --files, and are the first to be removed
-    #[arg(long = "continue", conflicts_with_all = ["force", "keep"])]
-    pub goes_on: bool,
-
-    /// The options of the flight recorder.
-    #[command(flatten, next_help_heading = "Flight recorder")]
-    pub flight: FlightArgs,
-
-    /// Metrics.
-    #[command(flatten, next_help_heading = "For other programs")]
-    pub metrics: MetricsArgs,
-
-    /// Traces.
-    #[command(flatten)]
-    pub otlp: OtlpArgs,
-
-    /// The options of the tracer.
-    #[command(flatten, next_help_heading = "Tracer")]
-    pub tracer: TracerArgs,
-}
-
-/// A sink that discards deliveries, because the snapshot counts them already, and those of `--otlp` and `--metrics`.
-type RecordSink = MeasuredSink<ExportedSink<fn(&Delivery)>>;
+/// A sink that discards deliveries, because the snapshot counts them already, and those of `--parquet-dir`, `--otlp` and `--metrics`.
+type RecordSink = MeasuredSink<ExportedSink<TabledSink<fn(&Delivery)>>>;
 
 /// Records until a signal arrives or the time is over.
 ///
@@ -167,12 +53,13 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let rotates = args.rotate_size.is_some() || args.rotate_time.is_some();
     let steward = steward(args)?;
     let agents = agents(args, steward.as_ref())?;
-    let outputs = outputs(steward, &args.output, args.force)?;
+    let outputs = outputs(args, steward, &args.output, args.force)?;
     if args.goes_on {
         outputs.allow_further(&args.output)?;
     } else {
         outputs.allow(&args.output, rotates)?;
     }
+    let mut tables = args.tables.open(&outputs)?;
     outputs.seal()?;
     let run_time = args.sampling.run_time();
     let traced = traced(args)?;
@@ -191,7 +78,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     )?;
     let settings = SessionSettings { run_time, ..tracing(args) };
     let discard: fn(&Delivery) = |_| {};
-    let (otlp, sink) = wanted_export.beside(discard)?;
+    let (otlp, sink) = wanted_export.beside(tables.beside(discard)?)?;
     let sink: RecordSink = Metrics::beside(metrics, &otlp, sink)?;
     let tracer = match &agents {
         Some(agents) => Tracer::start_on_hosts(&settings, agents.start()?, sink, Some(recorder))?,
@@ -225,7 +112,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     }
     otlp.end();
     let unwritten = if error.is_some() { None } else { written.err() };
-    let failures = [error.map(Failure::Measured), unwritten, printed.err()];
+    let failures = [error.map(Failure::Measured), unwritten, printed.err(), tables.end().err()];
     Failure::all(failures.into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
@@ -235,10 +122,15 @@ fn steward(args: &RecordArgs) -> Result<Option<Arc<Steward>>, Failure> {
 }
 
 /// The files of a recording, which the steward creates if there is one for other hosts already.
-fn outputs(steward: Option<Arc<Steward>>, path: &PathBuf, force: bool) -> Result<Outputs, Failure> {
+fn outputs(
+    args: &RecordArgs,
+    steward: Option<Arc<Steward>>,
+    path: &PathBuf,
+    force: bool,
+) -> Result<Outputs, Failure> {
     match steward {
         Some(steward) => Ok(Outputs::new(force, Some(steward))),
-        None => Outputs::of(std::iter::once(path), force),
+        None => Outputs::of(std::iter::once(path).chain(&args.tables.parquet_dir), force),
     }
 }
 
@@ -295,8 +187,9 @@ fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let stem = flight::stem(&args.output);
     let steward = steward(args)?;
     let agents = agents(args, steward.as_ref())?;
-    let outputs = outputs(steward, &stem, false)?;
+    let outputs = outputs(args, steward, &stem, false)?;
     outputs.allow(&stem, true)?;
+    let mut tables = args.tables.open(&outputs)?;
     outputs.seal()?;
     let run_time = args.sampling.run_time();
     let traced = traced(args)?;
@@ -312,7 +205,7 @@ fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
         run_time,
         ..tracing(args)
     };
-    let (otlp, sink) = wanted_export.beside(collector)?;
+    let (otlp, sink) = wanted_export.beside(tables.beside(collector)?)?;
     let sink = Metrics::beside(metrics, &otlp, sink)?;
     let tracer = match &agents {
         Some(agents) => Tracer::start_on_hosts(&settings, agents.start()?, sink, None)?,
@@ -338,7 +231,7 @@ fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let text =
         if written.files.is_empty() { "nothing was written".into() } else { summary(&written) };
     journal.ends(&text);
-    let failures = [error.map(Failure::Measured), printed.err()];
+    let failures = [error.map(Failure::Measured), printed.err(), tables.end().err()];
     Failure::all(failures.into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
@@ -401,7 +294,10 @@ fn tracing(args: &RecordArgs) -> SessionSettings {
         run_time: None,
         drain: false,
         // Spent time is read with each snapshot, and metrics and spans are made of them.
-        publish: adapts || args.metrics.metrics.is_some() || args.otlp.otlp.is_some(),
+        publish: adapts
+            || args.metrics.metrics.is_some()
+            || args.otlp.otlp.is_some()
+            || args.tables.parquet_dir.is_some(),
     }
 }
 

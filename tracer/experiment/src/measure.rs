@@ -23,7 +23,7 @@ use wirelap_process::Failure;
 use wirelap_report::{CostUnknown, GroundTruth, Hook, MachineState, SampleOrigin, Slowdown};
 use wirelap_session::Sampling;
 use wirelap_session::TracingPhase;
-use wirelap_session::machine::wall_offset;
+use wirelap_session::machine::{hostname, wall_offset};
 use wirelap_session::notes;
 use wirelap_session::{AttachLater, Findings, SessionSettings, Tracer};
 
@@ -146,6 +146,7 @@ fn origin(trial: &Trial) -> SampleOrigin {
     SampleOrigin {
         middleware: trial.name().to_owned(),
         broker: trial.broker.as_ref().map(|broker| broker.name().to_owned()),
+        host: hostname(),
         variant: trial.variant.map(|variant| variant.to_string()),
         payload_bytes: Some(trial.payload as u64),
         rate_msg_per_s: match trial.pacing {

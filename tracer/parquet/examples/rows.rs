@@ -4,9 +4,12 @@
 
 #![expect(clippy::print_stdout, reason = "an example")]
 
+use std::fs::File;
+use std::io;
+use std::sync::mpsc::{Sender, channel};
 use std::time::Instant;
 use wirelap_events::{Delivery, SampleStatus, Stage, Stamp, TopicId};
-use wirelap_parquet::Sampler;
+use wirelap_parquet::{Sampler, TableFiles, WhenBehind};
 use wirelap_report::SampleOrigin;
 use wirelap_test_support::delivered;
 
@@ -25,7 +28,8 @@ const STAGES: [Stage; 9] = [
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rows: u32 = std::env::args().nth(1).as_deref().unwrap_or("1000000").parse()?;
-    let mut sampler = Sampler::start(tempfile::tempfile()?)?;
+    let (kept, files) = channel();
+    let mut sampler = Sampler::start(KeptFiles(kept), WhenBehind::Wait)?;
     let origin =
         sampler.add_origin(SampleOrigin { middleware: "mqtt".into(), ..SampleOrigin::default() });
     sampler.topic(TopicId(1), b"wirelap/latency");
@@ -43,7 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if let Some(error) = written.error {
         return Err(error.into());
     }
-    let bytes = written.file.map_or(Ok(0), |file| file.metadata().map(|about| about.len()))?;
+    let bytes = files.recv()?.metadata()?.len();
     println!(
         "{rows} rows in {:.2} s: {:.0} rows a second, {:.1} bytes a row; handed over in {:.2} s",
         whole.as_secs_f64(),
@@ -52,6 +56,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         handed_over.as_secs_f64(),
     );
     Ok(())
+}
+
+/// Hands over what was written.
+struct KeptFiles(Sender<File>);
+
+impl TableFiles for KeptFiles {
+    fn begin(&mut self) -> io::Result<File> {
+        tempfile::tempfile()
+    }
+
+    fn keep(&mut self, file: File) -> io::Result<()> {
+        self.0.send(file).map_err(io::Error::other)
+    }
+
+    fn keeps_empty(&self) -> bool {
+        true
+    }
 }
 
 /// A message of two legs.

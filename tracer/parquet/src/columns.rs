@@ -24,6 +24,16 @@ pub struct Names {
 }
 
 impl Names {
+    /// Takes the names of an origin, in place of those that it had before.
+    pub fn name(&mut self, index: usize, origin: SampleOrigin) {
+        if self.origins.len() <= index {
+            self.origins.resize_with(index.saturating_add(1), SampleOrigin::default);
+        }
+        if let Some(place) = self.origins.get_mut(index) {
+            *place = origin;
+        }
+    }
+
     fn origin(&self, row: &DeliveryRow) -> Option<&SampleOrigin> {
         self.origins.get(row.origin)
     }
@@ -151,12 +161,18 @@ pub fn all() -> Vec<TableColumn> {
     all
 }
 
+/// A name; `None` if it is not known yet.
+fn named(name: &str) -> Option<Cow<'_, str>> {
+    (!name.is_empty()).then_some(name.into())
+}
+
 /// The columns of a delivery's origin.
 fn origin() -> Vec<TableColumn> {
     let rate = |row: &DeliveryRow, names: &Names| names.origin(row)?.rate_msg_per_s;
     vec![
-        text("middleware", |row, names| Some(names.origin(row)?.middleware.as_str().into())),
+        text("middleware", |row, names| named(&names.origin(row)?.middleware)),
         text("broker", |row, names| Some(names.origin(row)?.broker.as_deref()?.into())),
+        text("host", |row, names| Some(names.origin(row)?.host.as_deref()?.into())),
         text("variant", |row, names| Some(names.origin(row)?.variant.as_deref()?.into())),
         integer("trial_payload_bytes", |row, names| names.origin(row)?.payload_bytes.map(whole)),
         TableColumn { name: "rate_msg_per_s".into(), values: Values::Real(Box::new(rate)) },

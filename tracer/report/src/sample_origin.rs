@@ -7,6 +7,8 @@ pub struct SampleOrigin {
     pub middleware: String,
     /// The broker; `None` if there is none, or if it is not known.
     pub broker: Option<String>,
+    /// The host that observed; `None` if it is not known, as in a capture.
+    pub host: Option<String>,
     /// The variant under comparison, `A` or `B`.
     pub variant: Option<String>,
     /// The payload bytes that the trial asked for; `None` if the messages are not wirelap's own.

@@ -7,6 +7,7 @@ use crate::common::{
 };
 use crate::metrics::MetricsArgs;
 use crate::otlp::OtlpArgs;
+use crate::parquet::ParquetArgs;
 use crate::quantity;
 use clap::Args;
 use std::io::IsTerminal;
@@ -26,6 +27,7 @@ Examples:
   sudo wirelap live --host robot --host pi@broker    also what happens on other hosts, by ssh
   sudo wirelap live --plain --metrics 9464           figures for Prometheus, at http://127.0.0.1:9464/metrics
   sudo wirelap live --otlp http://127.0.0.1:4318      the slowest messages as traces, to an OpenTelemetry Collector
+  sudo wirelap live --parquet-dir messages            a row for each delivery, in files of ten minutes, for DuckDB and Polars
   sudo wirelap live --plain --on-event 'curl -s --json @- http://127.0.0.1:8080/alarm'
   sudo wirelap live --json-lines | jq -c 'select(.event)'
   sudo wirelap live --from tcp/hub:7447              also the hosts of a fleet, through a Zenoh router
@@ -51,6 +53,7 @@ pub struct LiveArgs {
             "on", "rate", "payload", "ports", "pids", "cgroup", "duration", "json", "explain", "pcapng", "snap", "ring_size",
             "broker", "set", "qos", "transport", "reliability", "nodelay", "port", "domain", "pin", "keep", "keep_size", "detail",
             "packets_only", "device", "btf", "budget", "sample", "mute", "hosts", "via", "from", "not_here", "metrics", "otlp",
+            "parquet_dir",
         ]
     )]
     pub replay: Vec<PathBuf>,
@@ -161,6 +164,10 @@ pub struct LiveArgs {
     /// Traces.
     #[command(flatten)]
     pub otlp: OtlpArgs,
+
+    /// Tables.
+    #[command(flatten)]
+    pub tables: ParquetArgs,
 
     /// Events.
     #[command(flatten)]

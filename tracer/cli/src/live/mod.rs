@@ -78,6 +78,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let files = args.shows_screen().then(|| ScreenFiles::of(args, &outputs)).transpose()?;
     let memory = ScreenMemory::of(args, &outputs);
     args.on_event.declare(steward.as_deref())?;
+    let mut tables = args.tables.open(&outputs)?;
     outputs.seal()?;
     let run_time = args.sampling.run_time();
     let metrics = args.metrics.open()?;
@@ -86,7 +87,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let environment = environment::describe(0);
     let recorder = recorder(args, &outputs, &environment)?;
     let (collector, updates) = DeliveryCollector::new(UPDATES);
-    let (otlp, sink) = wanted_export.beside(collector)?;
+    let (otlp, sink) = wanted_export.beside(tables.beside(collector)?)?;
     let sink = Metrics::beside(metrics, &otlp, sink)?;
     let (on_event, sink) = OnEvent::beside(&args.on_event, steward.as_ref(), sink)?;
     let settings = SessionSettings { run_time, ..settings(args, installation.is_ok()) };
@@ -158,7 +159,8 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     };
     // An error of the recording has ended the session: it is in `error` already.
     let unrecorded = if error.is_some() { None } else { recorded.err() };
-    let failures = [failed, error.map(Failure::Measured), unrecorded, written.err()];
+    let failures =
+        [failed, error.map(Failure::Measured), unrecorded, written.err(), tables.end().err()];
     Failure::all(failures.into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 

@@ -1,13 +1,16 @@
-//! The table of messages of a run.
+//! The table of messages of a run, and of files.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use wirelap_events::{Delivery, SampleStatus, TopicId};
+use wirelap_correlate::{DeliverySink, Snapshot};
+use wirelap_events::{Delivery, Event, Nanos, SampleStatus, TopicId};
 use wirelap_experiment::{SampleSink, SharedSamples};
-use wirelap_parquet::{Sampler, WrittenTable};
+use wirelap_parquet::{RowTable, Sampler, TableFiles, WhenBehind, WrittenTable};
 use wirelap_process::outputs::{self, unwritable};
 use wirelap_process::{Failure, Outputs, remedy};
+use wirelap_replay::Follower;
 use wirelap_report::SampleOrigin;
 
 /// The table of messages, if one is wanted.
@@ -57,47 +60,129 @@ impl MessageTable {
         Ok(MessageTable { wanted: Some(wanted) })
     }
 
-    /// Starts to write. Called after rights were given up, because it starts a thread.
+    /// Starts to write the messages of a run. Called after rights were given up, because it starts a thread.
     ///
     /// # Errors
     /// The thread cannot be started.
     pub fn start(&mut self) -> Result<Option<SharedSamples>, Failure> {
-        let Some((wanted, file)) =
-            self.wanted.as_mut().and_then(|wanted| wanted.file.take().map(|file| (wanted, file)))
-        else {
-            return Ok(None);
-        };
-        let sampler = Sampler::start(file).map_err(|error| {
-            Failure::Machine(format!("cannot start a thread: {}", remedy::with(&error)))
-        })?;
+        let Some((wanted, sampler)) = self.sampler()? else { return Ok(None) };
         let samples = Arc::new(Mutex::new(TrialSamples { sampler, origin: 0 }));
         wanted.samples = Some(Arc::clone(&samples));
         Ok(Some(SharedSamples::new(samples)))
     }
 
-    /// Completes the file and gives it its name.
+    /// Starts to write the messages of files that are read, as [`MessageTable::start`]. [`MessageTable::judge`] ends it.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn follower(&mut self) -> Result<Option<TableFollower>, Failure> {
+        let started = self.sampler()?;
+        Ok(started.map(|(_, sampler)| TableFollower(RowTable::new(sampler))))
+    }
+
+    fn sampler(&mut self) -> Result<Option<(&mut WantedTable, Sampler)>, Failure> {
+        let Some(wanted) = &mut self.wanted else { return Ok(None) };
+        let Some(file) = wanted.file.take() else { return Ok(None) };
+        let file = OneFile {
+            path: wanted.path.clone(),
+            outputs: wanted.outputs.clone(),
+            file: Some(file),
+        };
+        let sampler = Sampler::start(file, WhenBehind::Wait).map_err(|error| no_thread(&error))?;
+        Ok(Some((wanted, sampler)))
+    }
+
+    /// Completes the file of a run.
     ///
     /// # Errors
     /// The file does not have all messages; the failure says how many it has.
-    pub fn finish(self) -> Result<(), Failure> {
-        let Some(WantedTable { path, outputs, samples: Some(samples), .. }) = self.wanted else {
-            return Ok(());
-        };
+    pub fn finish(mut self) -> Result<(), Failure> {
+        let samples = self.wanted.as_mut().and_then(|wanted| wanted.samples.take());
+        let Some(samples) = samples else { return Ok(()) };
         let written = samples.lock().unwrap_or_else(PoisonError::into_inner).sampler.finish();
-        let WrittenTable { file, rows, taken, error } = written;
-        // A file without any row is kept only if it is complete.
-        let kept = match file {
-            Some(file) if rows > 0 || error.is_none() => outputs.keep(&path, &file),
-            _ => Ok(()),
-        };
-        let is_kept = kept.is_ok() && rows > 0;
-        let Some(error) = error.or(kept.err()) else { return Ok(()) };
+        self.judge(written)
+    }
+
+    /// Tells what became of the file.
+    ///
+    /// # Errors
+    /// As of [`MessageTable::finish`].
+    pub fn judge(self, written: WrittenTable) -> Result<(), Failure> {
+        let Some(WantedTable { path, .. }) = self.wanted else { return Ok(()) };
+        let WrittenTable { rows, taken, error, .. } = written;
+        let Some(error) = error else { return Ok(()) };
         let why = unwritable(&path, &error);
-        Err(Failure::Measured(if is_kept {
+        Err(Failure::Measured(if rows > 0 {
             format!("{why}; the file has the first {rows} of {taken} messages")
         } else {
             why
         }))
+    }
+}
+
+/// The failure of a command whose thread cannot be started.
+pub fn no_thread(error: &io::Error) -> Failure {
+    Failure::Machine(format!("cannot start a thread: {}", remedy::with(error)))
+}
+
+/// The only file of a table.
+struct OneFile {
+    path: PathBuf,
+    outputs: Outputs,
+    file: Option<File>,
+}
+
+impl TableFiles for OneFile {
+    fn begin(&mut self) -> io::Result<File> {
+        self.file.take().ok_or_else(|| io::Error::other("there is no other file"))
+    }
+
+    fn keep(&mut self, file: File) -> io::Result<()> {
+        self.outputs.keep(&self.path, &file)
+    }
+
+    fn keeps_empty(&self) -> bool {
+        true
+    }
+}
+
+/// Writes the deliveries that are found in files.
+#[derive(Debug)]
+pub struct TableFollower(RowTable);
+
+impl TableFollower {
+    /// Completes the file.
+    pub fn finish(mut self) -> WrittenTable {
+        self.0.finish()
+    }
+}
+
+impl Follower for TableFollower {
+    const DELIVERIES: bool = true;
+
+    fn begin(&mut self, wall: Option<i64>) {
+        self.0.set_wall_offset(wall.unwrap_or_default());
+    }
+
+    fn event(&mut self, _: &Event<'_>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn delivery(&mut self, delivery: &Delivery, _: Option<&[u8]>) -> Result<(), Failure> {
+        self.0.delivery(delivery);
+        Ok(())
+    }
+
+    fn sink(&mut self) -> Option<&mut dyn DeliverySink> {
+        Some(&mut self.0)
+    }
+
+    fn wants_snapshot(&mut self, at: Nanos) -> bool {
+        self.0.needs_snapshot(at)
+    }
+
+    fn snapshot(&mut self, snapshot: Snapshot) {
+        self.0.name_rows(&snapshot.groups);
     }
 }
 

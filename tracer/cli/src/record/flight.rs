@@ -3,6 +3,7 @@
 use crate::live::time;
 use crate::metrics::MeasuredSink;
 use crate::otlp::ExportedSink;
+use crate::parquet::TabledSink;
 use crate::quantity;
 use clap::Args;
 use std::io::{self, Write};
@@ -21,6 +22,9 @@ use wirelap_recording::{KeepLimits, Written, numbered};
 use wirelap_report::from_snapshot::run_report;
 use wirelap_report::{Environment, Hook, RunReport, words};
 use wirelap_session::{Commands, KeepSettings, Tracer, machine, notes};
+
+/// The sink of a session whose conditions are watched, of `--parquet-dir`, `--otlp` and `--metrics`.
+pub type FlightSink = MeasuredSink<ExportedSink<TabledSink<DeliveryCollector>>>;
 
 /// Time between two checks for the end of a recording.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -135,7 +139,7 @@ impl FlightRecorder {
         args: &FlightArgs,
         (outputs, stem): (Outputs, PathBuf),
         environment: Environment,
-        tracer: &Tracer<MeasuredSink<ExportedSink<DeliveryCollector>>>,
+        tracer: &Tracer<FlightSink>,
         (updates, asked): (Receiver<Update>, Arc<AtomicBool>),
     ) -> FlightRecorder {
         let keep = nanos(args.keep.unwrap_or_default());
@@ -160,7 +164,7 @@ impl FlightRecorder {
         &mut self,
         args: &FlightArgs,
         duration: Option<Duration>,
-        tracer: &Tracer<MeasuredSink<ExportedSink<DeliveryCollector>>>,
+        tracer: &Tracer<FlightSink>,
         signals: &Signals,
     ) {
         output::say(&self.beginning(args));

@@ -157,6 +157,8 @@ fn the_screen_asks_for_rows_by_name() {
     clients.publish(Duration::from_secs(1), 20);
     // The list to choose from: topic, and inside it the client, which said its name before.
     screen.press("g j \r");
+    // From now on each message counts in the rows.
+    screen.until(&["by topic, client: ", "since 00:00:"]);
     clients.publish(Duration::from_secs(1), 20);
     screen.until(&["by topic, client: 3 rows, since 00:00:", "a/b", "plc-7", "logger", "screen"]);
     screen.press("/logg\r");

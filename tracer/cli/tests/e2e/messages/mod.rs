@@ -1,9 +1,10 @@
-//! The table of single messages (`--parquet`), as another program reads it: `DuckDB`, from SQL.
+//! The tables of single messages (`--parquet`, `--parquet-dir`), as other programs read them from SQL: `DuckDB`, Polars and `DataFusion`.
 
-use crate::LONG;
 use crate::bench::Bench;
 use crate::hidden::assert_count;
+use crate::{LONG, free_port};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use wirelap_test_support::committed::repository;
@@ -19,8 +20,13 @@ fn python() -> PathBuf {
 
 /// Queries a file with `DuckDB`.
 fn queried(file: &Path) -> Value {
-    let script = repository("tracer/cli/tests/e2e/messages/query.py");
-    let output = Command::new(python()).arg(script).arg(file).output().unwrap();
+    answered("query.py", file)
+}
+
+/// The answers of a script about a file or a folder.
+fn answered(script: &str, about: &Path) -> Value {
+    let script = repository("tracer/cli/tests/e2e/messages").join(script);
+    let output = Command::new(python()).arg(script).arg(about).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
@@ -188,4 +194,64 @@ fn a_full_disk_is_one_sentence_and_the_report_is_there() {
     assert!(sentence.contains("make room, or name another file"), "{sentence}");
     assert_count(&bench.report()["results"][0], "/messages/matched", 4000);
     assert!(!bench.file("kept.parquet").exists(), "an empty table is left behind");
+}
+
+/// The latencies that an engine finds by topic, and the sum of all messages.
+fn topics(answer: &Value) -> (u64, BTreeSet<&str>) {
+    let topics = answer["topics"].as_array().unwrap();
+    let names = topics.iter().map(|row| row["topic"].as_str().unwrap()).collect();
+    (topics.iter().map(|row| count(&row["n"])).sum(), names)
+}
+
+#[test]
+fn all_engines_read_a_folder_of_what_was_live_and_of_its_recording_the_same() {
+    let bench = Bench::new();
+    let [folder, again] = ["live", "again"].map(|name| bench.file(name));
+    for folder in [&folder, &again] {
+        std::fs::create_dir(folder).unwrap();
+    }
+    let recording = bench.file("live.pcapng");
+    // Other tests have messages, too.
+    let port = free_port();
+    let words = format!(
+        "live --plain --on mqtt --broker mosquitto --port {port} --ports {port} --rate 500 --sample off --duration 4s --parquet-dir {} --parquet-every 1s \
+         --pcapng-payload --snap 256 --pcapng {}",
+        folder.display(),
+        recording.display()
+    );
+    let ended = bench.wirelap(&words).json().end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let files = std::fs::read_dir(&folder).unwrap().count();
+    assert!((3..=6).contains(&files), "{files} files: {}", ended.stderr);
+    let said = answered("engines.py", &folder);
+    assert_eq!((&said["polars"], &said["datafusion"]), (&said["duckdb"], &said["duckdb"]));
+    let matched = count(&bench.report()["results"][0]["messages"]["matched"]);
+    let live = topics(&said["duckdb"]);
+    assert_eq!((live.0, live.0 > 1000), (matched, true));
+    assert_eq!(said["duckdb"]["topics"][0]["broker"], "mosquitto");
+    let words = format!(
+        "analyze {} --parquet {}",
+        recording.display(),
+        again.join("all.parquet").display()
+    );
+    let ended = bench.wirelap(&words).end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let said_again = answered("engines.py", &again);
+    assert_eq!(topics(&said_again["polars"]), live);
+    assert_eq!(said_again["duckdb"]["slowest"], said["duckdb"]["slowest"]);
+    bench.assert_clean();
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_one_sentence() {
+    let bench = Bench::new();
+    let folder = bench.file("nowhere");
+    let ended =
+        bench.wirelap(&format!("live --plain --parquet-dir {}", folder.display())).end(LONG);
+    assert_eq!(ended.status, Some(2), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("is not a folder: make it first (`mkdir -p "),
+        "{}",
+        ended.stderr
+    );
 }
