@@ -27,6 +27,7 @@ use super::proxied::ProxiedDirections;
 use super::stored::StoredMessages;
 use super::translations::Translations;
 use super::turn::Turn;
+use super::unseen_proxies::UnseenProxies;
 use slab::Slab;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -54,6 +55,8 @@ pub struct Messages {
     forwarders: Forwarders,
     /// Connections of proxies that belong together.
     proxied: ProxiedDirections,
+    /// Proxies that speak TCP themselves with their clients.
+    unseen_proxies: UnseenProxies,
     /// Rows in which messages were counted as sent that have turned out to be others since the last look.
     merged: Option<(GroupId, Option<Stamp>)>,
     /// Messages that are kept for subscribers that are behind.
