@@ -4,7 +4,7 @@ use super::Picture;
 use super::build::broker_of;
 use crate::rows::{ProcessRole, Row};
 use wirelap_events::{DroppedPacket, GroupId, Nanos, NetNs, Pid, Saturate, TaskId};
-use wirelap_flow::{ClientOf, GoneServer, Holes, Overhead, Takeover};
+use wirelap_flow::{ClientOf, ClosedBy, GoneServer, Holes, Overhead, Takeover};
 use wirelap_limits::network::LEAST_STUCK;
 use wirelap_protocols::MessageRouting;
 use wirelap_why::{
@@ -120,6 +120,7 @@ impl Picture<'_> {
             if let Some((lag, closed)) = one.left_behind() {
                 // That the broker was gone may have turned out since.
                 let closing = conversations.closing_of((one.subscriber.direction, closed.pid));
+                let closing = closing.filter(|_| closed.by != ClosedBy::Between);
                 let closed = closing.unwrap_or(closed);
                 evidence.losses.left_behind.count(MostLeft { lag, closed });
                 evidence.losses.left_unsent.grow(lag.unsent);
