@@ -278,6 +278,11 @@ impl Messages {
         self.forwarders.is_relay(pid)
     }
 
+    /// True if a node is a proxy of this host that speaks TCP itself.
+    pub fn is_unseen_proxy(&self, node: &Node) -> bool {
+        self.unseen_proxies.is_known(node)
+    }
+
     /// The direction between a client and a proxy, and the direction between the proxy and the server, of a leg that goes on at a proxy.
     pub fn relayed(&self, key: LegKey, new: &NewLeg) -> Option<(Direction, Direction)> {
         let pid = new.ends.sender.pid.filter(|&pid| self.is_relay(pid))?;

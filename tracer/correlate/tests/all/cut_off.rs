@@ -2,8 +2,8 @@
 
 use crate::audience::{Audience, Fate, pass};
 use crate::left_behind::never;
-use wirelap_correlate::Severity;
-use wirelap_events::{Body, PacketHook, Seq, TcpFields, tcp_flags};
+use wirelap_correlate::{Severity, VerdictKind};
+use wirelap_events::{Body, Nanos, PacketHook, Seq, TcpFields, tcp_flags};
 use wirelap_test_support::world::{Way, World};
 
 /// The reset of a connection comes to the end that sends `down`.
@@ -47,6 +47,10 @@ fn who_is_cut_off_by_somebody_between_is_named_with_what_it_does_not_get() {
         assert!(words.starts_with("29 messages were published, the first "), "{words}");
         let how = "since the connection of sub (pid 31) was reset for the broker (RST)";
         assert!(words.contains(how), "{words}");
+        // What was on the way then is not under way any more, though its socket is long forgotten.
+        let snapshot = all.watch.correlator.snapshot(Nanos(all.watch.world.now));
+        let mut verdicts = snapshot.groups.iter().flat_map(|group| &group.why.verdicts);
+        assert!(!verdicts.any(|one| one.kind == VerdictKind::Retransmission));
         let slow = all.watch.take(10);
         assert!(slow.listed.iter().all(|one| one.now.is_none()), "{slow:?}");
     }

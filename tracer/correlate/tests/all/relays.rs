@@ -1,9 +1,11 @@
 //! Proxies that speak TCP themselves with their clients, over a TUN device, and to whose end no socket of this host belongs.
 
+use crate::audience::{Fate, pass};
+use crate::lost_packets::sent_again;
 use crate::one_side::acknowledge;
 use crate::played::Played;
-use wirelap_correlate::{Config, VerdictKind};
-use wirelap_events::{Body, SocketId};
+use wirelap_correlate::{Clause, Config, VerdictKind};
+use wirelap_events::{Body, Recovery, SocketId};
 use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish};
 use wirelap_test_support::event::OwnedEvent;
 use wirelap_test_support::world::{Connection, World, process};
@@ -162,4 +164,43 @@ fn a_proxy_whose_connections_were_open_is_known_by_the_places_of_messages() {
     let [sent, delivered, matched, _] = play(world, &[&publisher, &behind]).counts();
     // Three messages show it.
     assert!(sent <= 63 && delivered <= 123 && matched >= 117, "{sent} {delivered} {matched}");
+}
+
+#[test]
+fn a_proxy_that_acknowledges_nothing_is_no_hole_in_the_path() {
+    for is_known in [true, false] {
+        let mut world = World::new();
+        let mut publisher = Relayed::open(&mut world, 20);
+        let mut near = world.connect_mqtt(
+            process(32, "sub"),
+            "10.0.0.1:40032",
+            process(10, "mosquitto"),
+            BROKER,
+        );
+        for n in 0..20 {
+            let bytes = reading(n);
+            if is_known {
+                publisher.up(&mut world, &bytes);
+            } else {
+                world.message(&mut publisher.inside.up, &bytes);
+                acknowledge(&mut world, &publisher.inside.up, &publisher.inside.down, 1);
+            }
+            world.message(&mut near.down, &bytes);
+            world.now += 5_000_000;
+        }
+        let bytes = reading(20);
+        let up = &mut publisher.inside.up;
+        let lost = (up.next, u32::try_from(bytes.len()).unwrap());
+        pass(&mut world, up, &bytes, Fate::OnTheWay);
+        for _ in 0..4 {
+            world.now += 400_000_000;
+            sent_again(&mut world, &publisher.inside.up, lost, Recovery::Timeout);
+        }
+        let events = without(&world.events, &[publisher.inside.up.to.0]);
+        let played = Played::new(Config::default(), &events);
+        let groups = played.early.groups.iter();
+        let mut clauses = groups.flat_map(|one| &one.why.verdicts).flat_map(|one| &one.evidence);
+        let is_told = clauses.any(|clause| matches!(clause, Clause::Stuck(_)));
+        assert_eq!(is_told, !is_known, "{is_known}");
+    }
 }
