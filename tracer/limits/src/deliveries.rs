@@ -78,5 +78,9 @@ pub const MIN_RENAMED: u8 = 3;
 /// several clients that begin with the same bytes.
 pub const MAX_UNSEEN_BY_PROXY: u8 = 2;
 
+/// Messages in a row that are the same at one distance on two connections, from which on the one continues the other, though no socket is seen
+/// at the end between them.
+pub const MIN_LIKE_AT_UNSEEN_PROXY: u8 = 3;
+
 /// Time for which a message is on its way inside a server until it is in its queue, and a request until it is answered, on a busy machine.
 pub const LONGEST_WAY_TO_QUEUE: Nanos = ms(100);

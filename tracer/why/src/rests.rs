@@ -19,11 +19,15 @@ const STOPPED: Rest = (OffCpuReason::Stopped, SleepCall::Unknown);
 /// Rest of the thread that the leg waited for `time` for: the longest rest, where there were several. What threads did before a forwarder had the
 /// message, or while one before them had it, is not about it.
 pub fn rest_of(delivery: &Delivery, leg: usize, segment: Segment, time: Nanos) -> Option<Rest> {
+    let half = Nanos(time.0 / 2);
     if is_in_socket(segment) {
-        return None;
+        // A reader that is stopped reads nothing of what left before.
+        let is_stopped = segment == Segment::SocketTx
+            && time > Nanos(0)
+            && delivery.off_cpu_of(leg).unread.stopped >= half;
+        return is_stopped.then_some(STOPPED);
     }
     let on = delivery.legs.get(leg)?;
-    let half = Nanos(time.0 / 2);
     if let Some(rest) = timed_first(on, half).filter(|_| segment == Segment::Wakeup) {
         return Some(rest);
     }
@@ -112,6 +116,20 @@ mod tests {
     use super::*;
     use wirelap_events::OffCpu;
     use wirelap_test_support::delivered;
+
+    #[test]
+    fn what_is_held_in_a_socket_may_wait_for_a_reader_that_is_stopped() {
+        let rest = |stopped, segment| {
+            let mut delivery = delivered::delivery(vec![delivered::leg(&[])]);
+            let unread = OffCpu { asleep: Nanos(900), stopped, ..OffCpu::NONE };
+            let rests = LegOffCpu { unread, ..LegOffCpu::NONE };
+            delivery.off_cpu = [rests].into_iter().collect();
+            rest_of(&delivery, 0, segment, Nanos(900))
+        };
+        assert_eq!(rest(Nanos(800), Segment::SocketTx), Some(STOPPED));
+        assert_eq!(rest(Nanos(100), Segment::SocketTx), None);
+        assert_eq!(rest(Nanos(800), Segment::Write), None);
+    }
 
     /// A broker had a message at 100 ns. A thread of it slept until a timer ended that, and woke one that had waited for work for long.
     #[test]

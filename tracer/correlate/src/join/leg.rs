@@ -1,7 +1,8 @@
 //! From what the hooks saw to one leg whose times run forward.
 
 use wirelap_events::{
-    Circumstances, FlowKey, FlowRange, Hop, Leg, Nanos, Saturate, SocketId, Stage, StageTimes,
+    Circumstances, FlowKey, FlowRange, Hop, Leg, LegLosses, Nanos, Saturate, SocketId, Stage,
+    StageTimes,
 };
 use wirelap_flow::{Path, set_off};
 
@@ -106,6 +107,29 @@ fn drop_backwards(times: &mut StageTimes, slack: Nanos) -> u64 {
     dropped
 }
 
+/// Takes the process that passes a message on for the reader of the leg at a `place`, at whose end no socket of this host is: it speaks TCP
+/// itself. What was sent to it again came with the first copy, unless that was seen to be thrown away: it acknowledged nothing meanwhile.
+pub fn take_sender_for_reader(legs: &mut [Leg], place: usize) {
+    let sender = legs.get(place.saturating_add(1)).and_then(|next| next.sender);
+    let Some(leg) = legs.get_mut(place).filter(|leg| leg.reader.is_none()) else { return };
+    leg.reader = sender;
+    if sender.is_none() || leg.circumstances.loss.dropped.is_some() {
+        return;
+    }
+    leg.circumstances.loss = LegLosses::default();
+    if let Some(first) = leg.times.get(Stage::Lost) {
+        let left = [Stage::Queue, Stage::Xmit].map(|stage| (stage, leg.times.get(stage)));
+        leg.times.clear(Stage::Lost);
+        for (stage, _) in left.into_iter().filter(|(_, at)| at.is_some()) {
+            leg.times.clear(stage);
+            leg.times.set(stage, first);
+        }
+    }
+    // What left before was there for it to acknowledge.
+    let sent = leg.times.get(Stage::Sent);
+    leg.circumstances.unread = sent.map(|sent| (sent, Nanos(u64::MAX)));
+}
+
 /// Leaves out the stages of legs that lie after the beginning of the next one. Returns whether each has any left.
 pub fn cut_each(legs: &mut [Leg]) -> bool {
     let mut is_whole = true;
@@ -137,7 +161,7 @@ fn cut_after(leg: &mut Leg, limit: Nanos) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::{Hop, NetNs, Segment, TaskId, Transport};
+    use wirelap_events::{DropCause, NetNs, Pid, Segment, TaskId, Tid, Transport};
     use wirelap_flow::ReadBy;
 
     fn leg(path: &Path<'_>) -> (Box<Leg>, u64) {
@@ -210,6 +234,35 @@ mod tests {
             leg.times.seen().map(|(stage, _)| stage).collect::<Vec<_>>(),
             [Stage::Send, Stage::Xmit, Stage::Rx, Stage::Ready]
         );
+    }
+
+    #[test]
+    fn what_a_proxy_without_a_socket_did_not_acknowledge_was_not_lost() {
+        let task = TaskId { pid: Pid(5), tid: Tid(5) };
+        let resent = Path {
+            send: Some(Nanos(10)),
+            sent: Some(Nanos(12)),
+            lost: Some(Nanos(15)),
+            queue: Some(Nanos(215)),
+            xmit: Some(Nanos(216)),
+            ..Path::default()
+        };
+        let resent_leg = |dropped: Option<DropCause>| {
+            let (mut first, _) = leg(&resent);
+            first.circumstances.loss.resent = true;
+            first.circumstances.loss.dropped = dropped;
+            let (mut next, _) = leg(&Path { send: Some(Nanos(310)), ..Path::default() });
+            next.sender = Some(task);
+            let mut legs = [*first, *next];
+            take_sender_for_reader(&mut legs, 0);
+            legs.into_iter().next().unwrap()
+        };
+        let leg = resent_leg(None);
+        assert_eq!((leg.reader, leg.circumstances.loss), (Some(task), LegLosses::default()));
+        assert_eq!(leg.times.seen().next_back(), Some((Stage::Xmit, Nanos(15))));
+        assert_eq!(leg.circumstances.unread, Some((Nanos(12), Nanos(u64::MAX))));
+        let leg = resent_leg(Some(DropCause::Queue));
+        assert!(leg.circumstances.loss.resent && leg.times.get(Stage::Lost).is_some());
     }
 
     #[test]

@@ -27,6 +27,7 @@ use super::proxied::ProxiedDirections;
 use super::stored::StoredMessages;
 use super::translations::Translations;
 use super::turn::Turn;
+use super::unseen_proxies::UnseenProxies;
 use slab::Slab;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -54,6 +55,8 @@ pub struct Messages {
     forwarders: Forwarders,
     /// Connections of proxies that belong together.
     proxied: ProxiedDirections,
+    /// Proxies that speak TCP themselves with their clients.
+    unseen_proxies: UnseenProxies,
     /// Rows in which messages were counted as sent that have turned out to be others since the last look.
     merged: Option<(GroupId, Option<Stamp>)>,
     /// Messages that are kept for subscribers that are behind.
@@ -273,6 +276,11 @@ impl Messages {
     /// True if a process only hands on to a server what its clients say, and back.
     pub fn is_relay(&self, pid: Pid) -> bool {
         self.forwarders.is_relay(pid)
+    }
+
+    /// True if a node is a proxy of this host that speaks TCP itself.
+    pub fn is_unseen_proxy(&self, node: &Node) -> bool {
+        self.unseen_proxies.is_known(node)
     }
 
     /// The direction between a client and a proxy, and the direction between the proxy and the server, of a leg that goes on at a proxy.

@@ -31,6 +31,7 @@ mod source_time;
 mod stored;
 mod translations;
 mod turn;
+mod unseen_proxies;
 
 pub use assemblies::Assemblies;
 pub use assembly::{Assembly, Carrier, Last, Taker};

@@ -13,7 +13,7 @@ use wirelap_test_support::world::{World, process};
 const DISCONNECT: &[u8] = b"\xe0\0";
 
 /// The verdict on messages that were never delivered; `None` if there is none.
-fn never(watch: &mut Watch) -> Option<(Severity, String)> {
+pub fn never(watch: &mut Watch) -> Option<(Severity, String)> {
     let snapshot = watch.correlator.snapshot(Nanos(watch.world.now));
     let [group] = &snapshot.groups[..] else { panic!("{:?}", snapshot.groups) };
     let mut all = group.why.verdicts.iter();

@@ -10,6 +10,7 @@ mod by_name;
 mod captured_waits;
 mod confirmed;
 mod containers;
+mod cut_off;
 mod dds;
 mod dds_addresses;
 mod dds_unseen;

@@ -18,6 +18,8 @@ pub enum ClosedBy {
     Server,
     /// The other end, which was gone itself: nobody listened at its address then, or another process has served there since.
     EndOfServer,
+    /// Neither end: it was reset for the other one, while the socket that reads from it is open.
+    Between,
 }
 
 /// A connection was closed, or its reader unsubscribed.

@@ -133,12 +133,11 @@ impl Flow {
         self.receiver.is_none() && (is_stream || !self.marks.was_received(extent))
     }
 
-    /// True if a stream's sender is seen and its receiver is no socket of this host, though the bytes before `start` have come there: a
-    /// program that speaks TCP itself has them, or another host.
-    pub fn leads_elsewhere(&self, start: Offset) -> bool {
+    /// True if a stream's sender is seen and its receiver is no socket of this host, though bytes have come there: a program that
+    /// speaks TCP itself has them, or another host.
+    pub fn leads_elsewhere(&self) -> bool {
         let Marks::Tcp(marks) = &self.marks else { return false };
-        let before = ByteRange::last_before(start).start;
-        self.sender.is_some() && self.receiver.is_none() && marks.hears() && marks.was_heard(before)
+        self.sender.is_some() && self.receiver.is_none() && marks.hears()
     }
 
     /// True if TCP had to send the last bytes that came, or those before them, again.

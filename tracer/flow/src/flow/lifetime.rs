@@ -16,6 +16,8 @@ pub struct Lifetime {
     pub is_closed: bool,
     /// The side that sent the first FIN or RST.
     pub closed_by: Option<Side>,
+    /// The side from which the first RST came, and when.
+    pub reset: Option<(Side, Nanos)>,
 }
 
 impl Lifetime {

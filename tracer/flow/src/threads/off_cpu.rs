@@ -95,6 +95,9 @@ impl Schedules<'_> {
             // The work of a reader that was not followed is not known.
             let unknown = || OffCpu { hidden: until - from, ..OffCpu::NONE };
             rests.unread = did(leg.reader, from, until).unwrap_or_else(unknown);
+            if leg.to.is_none() {
+                keep_deaf_sleep(&mut rests.unread);
+            }
         }
     }
 
@@ -258,6 +261,18 @@ impl Schedules<'_> {
 /// Time that a thread slept for something that others of its process may bring.
 fn idle(rested: &OffCpu) -> Nanos {
     rested.asleep - rested.locked - rested.deaf - rested.blocked - rested.by_data
+}
+
+/// Leaves of a thread's sleep what no data could have ended: where a process speaks TCP itself, it is not known whether there was something to
+/// read for it, or it delayed an acknowledgement.
+fn keep_deaf_sleep(rested: &mut OffCpu) {
+    rested.hidden += rested.asleep - rested.deaf;
+    rested.asleep = rested.deaf;
+    for part in [&mut rested.timed, &mut rested.blocked, &mut rested.stopped] {
+        *part = (*part).min(rested.deaf);
+    }
+    (rested.locked, rested.polled, rested.timed_poll) = (Nanos(0), Nanos(0), Nanos(0));
+    rested.by_data = Nanos(0);
 }
 
 /// The forwarder's read of the message: when, and by which of its threads.

@@ -1,12 +1,14 @@
 //! The account of who has not got what: one entry for each subscriber and topic of which messages are, or were, missing.
 
+mod gone;
+
 use super::gaps::GapCount;
 use super::table::{LagTable, Pair, PairKey, TopicKey};
 use super::view::Lag;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::net::SocketAddr;
-use wirelap_events::{FlowId, GroupId, Nanos, Pid, Saturate, TopicId};
+use wirelap_events::{FlowId, GroupId, Nanos, Pid, Saturate, SocketId, TopicId};
 use wirelap_flow::{ClosedConnection, Direction};
 
 /// Entries that are kept. With one more, a quarter makes room: those that have caught up, and then those with the fewest messages.
@@ -42,7 +44,7 @@ pub struct SeenNow {
 }
 
 /// Messages of a topic that a subscriber should have and has not, or had not for some time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Shortfall {
     /// The row that its messages are in.
     pub group: GroupId,
@@ -62,7 +64,7 @@ pub struct Shortfall {
 }
 
 /// Messages that a subscriber had not got when its connection was closed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct LeftBehind {
     lag: Lag,
     closed: ClosedConnection,
@@ -72,6 +74,19 @@ struct LeftBehind {
     at: Nanos,
     /// True if it has connected again and goes on where it was, or another member of its group does.
     has_resumed: bool,
+    /// True if its socket was open at the last look: it may read what lies there.
+    may_read: bool,
+    /// Where it stood and its socket, if it was cut off and has not closed the connection itself.
+    cut: Option<Box<CutOff>>,
+}
+
+/// A subscriber whose connection was reset for its broker alone.
+#[derive(Clone, Copy, Debug)]
+struct CutOff {
+    /// Its progress on the topic when that happened.
+    pair: Pair,
+    /// Its socket.
+    socket: SocketId,
 }
 
 /// Every shortfall so far.
@@ -85,9 +100,13 @@ pub struct Shortfalls {
 }
 
 impl Shortfalls {
-    /// True if the subscriber that gets this flow was behind at the last look.
+    /// True if the subscriber that gets this flow was behind at the last look, or had not read yet what its broker sent it before that closed the
+    /// connection.
     pub fn is_behind(&self, flow: FlowId) -> bool {
-        self.all.iter().any(|(((of, _), _), one)| *of == flow && one.now.is_some())
+        let lacks = |one: &Shortfall| {
+            one.now.is_some() || one.left.as_ref().is_some_and(LeftBehind::may_be_read)
+        };
+        self.all.iter().any(|(((of, _), _), one)| *of == flow && lacks(one))
     }
 
     /// Begins another look, at `now`: nobody is behind until that is seen.
@@ -163,23 +182,6 @@ impl Shortfalls {
         }
     }
 
-    /// Notes which of those that were behind at the last look are gone by now, as `closing_of` says.
-    pub fn note_gone(
-        &mut self,
-        table: &LagTable,
-        closing_of: impl Fn(&Subscriber) -> Option<ClosedConnection>,
-    ) {
-        for (&key, one) in &mut self.all {
-            if one.left.is_none()
-                && let Some(lag) = one.lag_at_close()
-                && let Some(closed) = closing_of(&one.subscriber)
-            {
-                let (sent, at) = (table.pair(key).map_or(0, |pair| pair.sent), self.at);
-                one.left = Some(LeftBehind { lag, closed, sent, at, has_resumed: false });
-            }
-        }
-    }
-
     /// Notes who of those that were gone has lost nothing: it has come back by the same name and gets what it had not got, as its
     /// session was kept, or another member of its group has taken the topic over. Whose name was not seen is known by its process, where
     /// that comes back to a session. `seen_of` tells who gets messages now.
@@ -223,7 +225,7 @@ impl Shortfalls {
     /// Those that will not get what they lack, as far as is known, in the order in which their connections were closed.
     pub fn lost(&self) -> Vec<&Shortfall> {
         let mut all: Vec<_> = self.all.iter().filter(|(_, one)| one.is_lost()).collect();
-        all.sort_unstable_by_key(|(key, one)| (one.left.map(|left| left.at), **key));
+        all.sort_unstable_by_key(|(key, one)| (one.left.as_ref().map(|left| left.at), **key));
         all.into_iter().map(|(_, one)| one).collect()
     }
 
@@ -237,8 +239,9 @@ impl Shortfall {
     /// By how much the subscriber was behind when its connection was closed, and how it was closed; `None` if it is there, or has lost
     /// nothing.
     pub fn left_behind(&self) -> Option<(Lag, ClosedConnection)> {
-        let left = self.left.filter(|left| !left.has_resumed)?;
-        Some((left.lag, left.closed))
+        let left = self.left.as_ref().filter(|left| !left.has_resumed)?;
+        let lag = left.lag_for_good();
+        (lag.messages() > 0).then_some((lag, left.closed))
     }
 
     /// True if it will not get what it lacks, as far as is known.
@@ -271,16 +274,20 @@ mod tests {
         ((FlowId(flow), 0), 1)
     }
 
-    /// A subscriber with so many messages in its socket, which `holder` holds up, is seen to be behind at `at`.
-    fn see(all: &mut Shortfalls, flow: u64, at: u64, (unread, holder): (u64, LagHolder)) {
-        all.at = Nanos(at);
-        let subscriber = Subscriber {
+    pub fn subscriber() -> Subscriber {
+        Subscriber {
             direction: Direction { index: 0, serial: 1, side: wirelap_protocols::Side::B },
             address: SocketAddr::from(([127, 0, 0, 1], 4000)),
             client: None,
             members: None,
             pid: None,
-        };
+        }
+    }
+
+    /// A subscriber with so many messages in its socket, which `holder` holds up, is seen to be behind at `at`.
+    pub fn see(all: &mut Shortfalls, flow: u64, at: u64, (unread, holder): (u64, LagHolder)) {
+        all.at = Nanos(at);
+        let subscriber = subscriber();
         let lag = Lag { unsent: 0, in_network: 0, unread, oldest: Nanos(5), holder };
         all.see_lag(key(flow), subscriber, (GroupId(0), None), lag);
     }

@@ -2,7 +2,7 @@
 
 use super::Conversations;
 use crate::rows::LastReader;
-use wirelap_events::{Nanos, Pid};
+use wirelap_events::{Nanos, Pid, SocketId};
 use wirelap_flow::{ClosedBy, ClosedConnection, Direction};
 use wirelap_protocols::Protocol;
 
@@ -15,6 +15,16 @@ impl Conversations {
             closed.by = ClosedBy::EndOfServer;
         }
         Some(closed)
+    }
+
+    /// The socket that reads in a direction and is open, though the connection was reset for the other end before `since`: by nobody who has that
+    /// socket, which would be closed then.
+    pub fn cut_off(&self, direction: Direction, since: Nanos) -> Option<SocketId> {
+        let conversation = self.flows.get(direction)?;
+        let (side, at) = conversation.life.reset?;
+        let socket = conversation.flow(direction.side).receiver?;
+        let is_cut = side != direction.side && at <= since && self.sockets.is_open(socket);
+        is_cut.then_some(socket)
     }
 
     /// The way in which a reader left: its connection was closed, or it unsubscribed after its last message. `None` if it is still

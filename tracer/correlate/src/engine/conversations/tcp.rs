@@ -61,6 +61,7 @@ impl Conversations {
             conversation.life.closed_by.get_or_insert(direction.side);
         }
         if tcp.flags & tcp_flags::RST != 0 {
+            conversation.life.reset.get_or_insert((direction.side, at));
             self.note_refused(direction);
             self.ends(at, direction);
         }

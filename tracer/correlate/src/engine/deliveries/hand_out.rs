@@ -146,6 +146,12 @@ impl Deliveries {
         }
         legs.truncate(known);
         whole &= known == path.len();
+        if known == path.len() {
+            let proxied = path.iter().enumerate();
+            for (place, _) in proxied.filter(|(_, leg)| self.messages.leads_to_unseen_proxy(leg)) {
+                leg::take_sender_for_reader(legs, place);
+            }
+        }
         whole &= leg::cut_each(legs);
         whole &= legs.iter().all(|leg| leg.circumstances.path.hosts.error != LegHosts::UNKNOWN);
         delivery.message = message.id;

@@ -4,14 +4,15 @@ use super::super::conversations::Conversations;
 use super::under_way::{allowed_at, is_hindered};
 use super::{Context, Deliveries};
 use crate::join::{Joined, NewLeg};
-use wirelap_events::{FlowId, Nanos, TopicId};
+use wirelap_events::{FlowId, Nanos, Probe, TopicId};
 use wirelap_figures::{ClientNames, Owner};
 use wirelap_flow::{Direction, Flow, FlowTable, LegKey};
 use wirelap_limits::deliveries::LONGEST_USUAL_WAY;
 use wirelap_limits::lag::{ANSWERED_WITHIN, UNSUBSCRIBED_AFTER};
 use wirelap_protocols::{KeptFor, MessageRouting, Protocol};
 use wirelap_why::{
-    AwayLoss, MissedAway, NotKeptMessages, Pair, ResumedTopic, SeenNow, Subscriber, TopicKey,
+    AwayLoss, MissedAway, NotKeptMessages, Pair, ResumedTopic, SeenNow, Subscriber, TakesAll,
+    TopicKey,
 };
 
 /// Between two looks.
@@ -102,7 +103,9 @@ impl Deliveries {
         c.drop_handed_over(now);
         let found = self.under_way(c.observed()).find_lags(&c.accounts.lag, c.observed());
         c.note_gone();
+        self.note_read_late(c);
         c.accounts.shortfalls.begin_look(now);
+        c.look_for_cut_off(now);
         for one in found {
             if let Some(subscriber) = c.subscriber(one.direction) {
                 c.accounts.shortfalls.see_lag(one.key, subscriber, (one.group, one.topic), one.lag);
@@ -113,17 +116,49 @@ impl Deliveries {
         let flows = conversations.flows();
         c.accounts.lag.sweep(
             now,
-            |pair, unsent_since| has_left_topic(pair, unsent_since, flows, now),
+            |pair, unsent_since| {
+                // It shows a little later that somebody is cut off, who is noted then.
+                let is_cut_off = |since| conversations.cut_off(pair.direction, since).is_some();
+                let may_be_cut_off = || is_cut_off(now) && !is_cut_off(reset_by(now));
+                has_left_topic(pair, unsent_since, flows, now) && !may_be_cut_off()
+            },
             |pair| may_come_back(pair, conversations),
         );
+    }
+
+    /// Takes off what subscribers have read since their brokers closed their connections.
+    fn note_read_late(&self, c: &mut Context<'_>) {
+        let (conversations, shortfalls) = (&*c.conversations, &mut c.accounts.shortfalls);
+        shortfalls.note_read_late(|(way, subject), subscriber| {
+            let flow = conversations.flows().flow(subscriber.direction)?;
+            let is_open = flow.receiver.is_some_and(|id| conversations.sockets().is_open(id));
+            let is_unread = |key: &&LegKey| {
+                self.messages.leg(**key).is_some_and(|leg| {
+                    let message = self.messages.message(leg.message);
+                    leg.way().id() == way
+                        && message.is_some_and(|message| message.facts.subject == subject)
+                        && flow.marks.read_at(leg.extent).is_none()
+                })
+            };
+            let unread = || flow.messages.pending.iter().filter(is_unread).count();
+            is_open.then(|| u64::try_from(unread()).unwrap_or(u64::MAX))
+        });
     }
 
     /// Looks who is behind before a connection is closed, if that was not done just now.
     pub fn look_before_close(&mut self, c: &mut Context<'_>) {
         if c.coverage.now() >= self.looked + LOOK_INTERVAL_BEFORE_CLOSE {
             self.look_for_lag(true, c);
+        } else {
+            c.note_gone();
+            self.note_read_late(c);
         }
     }
+}
+
+/// Time until which a connection was reset that is known not to be closed at the subscriber's end by `now`.
+fn reset_by(now: Nanos) -> Nanos {
+    now - LONGEST_USUAL_WAY
 }
 
 /// True if the topic of a subscriber goes on when it comes back to its session: its connection was closed, and it had unsubscribed from
@@ -232,6 +267,31 @@ impl Context<'_> {
                 self.accounts.shortfalls.see_missed(key, subscriber, of, missed);
             }
         }
+    }
+
+    /// Notes whose connections were reset for their broker alone, and counts what they do not get.
+    fn look_for_cut_off(&mut self, now: Nanos) {
+        let conversations = &*self.conversations;
+        if self.coverage.lost_by(Probe::Socket) > 0 {
+            return;
+        }
+        let hears = |pair: &Pair| {
+            let back = conversations.flows().flow(pair.direction.back());
+            back.is_none_or(|back| back.control().unsubscribed.is_none())
+        };
+        let cut = self.accounts.lag.pairs().filter_map(|(key, &pair)| {
+            let socket = conversations.cut_off(pair.direction, reset_by(now))?;
+            let is_one = pair.takes_all() == TakesAll::Yes && hears(&pair);
+            is_one.then_some((key, pair, socket))
+        });
+        for (key, pair, socket) in cut.collect::<Vec<_>>() {
+            if let Some(subscriber) = self.subscriber(pair.direction) {
+                let of = (pair.group, pair.topic);
+                self.accounts.shortfalls.note_cut_off((key, &pair), subscriber, of, socket);
+            }
+        }
+        let sockets = self.conversations.sockets();
+        self.accounts.shortfalls.count_cut_off(&self.accounts.lag, now, |id| sockets.is_open(id));
     }
 
     /// Notes who was behind at the last look and is gone by now, and who has come back.

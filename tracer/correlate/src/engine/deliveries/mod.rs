@@ -40,7 +40,7 @@ use std::sync::Arc;
 use unplaced::Unplaced;
 use wirelap_events::{Delivery, GroupId, HostBounds, Nanos, Pid, Saturate};
 use wirelap_figures::Pauses;
-use wirelap_flow::{Config, Direction};
+use wirelap_flow::{Config, Direction, Node};
 
 /// The messages that are open, and the deliveries that they become.
 pub struct Deliveries {
@@ -184,6 +184,11 @@ impl Deliveries {
     /// True if the events are packets alone.
     pub fn packets_only(&self) -> bool {
         self.config.packets_only
+    }
+
+    /// True if a node is a proxy of this host that speaks TCP itself.
+    pub fn is_unseen_proxy(&self, node: &Node) -> bool {
+        self.messages.is_unseen_proxy(node)
     }
 
     /// The open messages, to be changed.

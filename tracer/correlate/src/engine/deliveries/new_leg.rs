@@ -62,7 +62,7 @@ pub fn new_leg(
         queue_was_empty: queue_was_empty(found, back),
         present: presence((conversation, direction), found, asked.is_some(), c),
         ends,
-        leads_elsewhere: flow.leads_elsewhere(own.start),
+        leads_elsewhere: flow.leads_elsewhere(),
         reader: LegReader {
             toward,
             subscription: found.reader.subscription,

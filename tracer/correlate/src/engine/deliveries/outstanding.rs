@@ -102,8 +102,8 @@ impl Deliveries {
 
 /// True if the socket that sends a flow is closed, and so keeps nothing that is still to arrive.
 fn is_sender_closed(flow: &Flow, seen: Observed<'_>) -> bool {
-    let socket = flow.sender.and_then(|id| seen.conversations.sockets().get(id));
-    socket.is_some_and(|socket| socket.closed.is_some())
+    // What was closed long ago is forgotten.
+    flow.sender.is_some_and(|id| !seen.conversations.sockets().is_open(id))
 }
 
 /// True if the receiver of a flow has said that it reads nothing from it now.

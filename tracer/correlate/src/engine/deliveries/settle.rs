@@ -243,7 +243,8 @@ impl Deliveries {
         first.circumstances.permission.replica = self.replica_awaited(state, &first, c);
         let (flow, is_subflow) = (conversation.flow(direction.side), conversation.is_subflow);
         let is_remote = !self.config.packets_only && flow.ends_unseen(state.extent);
-        let ends_here = is_remote && !state.links.has_child;
+        let ends_here =
+            is_remote && !state.links.has_child && !self.messages.waits_in_unseen_proxy(state);
         let has_sends = flow.has_sends;
         let whole = |leg: &Leg| leg.times.get(Stage::Send).is_some() || !has_sends;
         let is_whole = whole(&first);

@@ -4,7 +4,7 @@ use super::Picture;
 use super::build::broker_of;
 use crate::rows::{ProcessRole, Row};
 use wirelap_events::{DroppedPacket, GroupId, Nanos, NetNs, Pid, Saturate, TaskId};
-use wirelap_flow::{ClientOf, GoneServer, Holes, Overhead, Takeover};
+use wirelap_flow::{ClientOf, ClosedBy, Direction, GoneServer, Holes, Overhead, Takeover};
 use wirelap_limits::network::LEAST_STUCK;
 use wirelap_protocols::MessageRouting;
 use wirelap_why::{
@@ -120,6 +120,7 @@ impl Picture<'_> {
             if let Some((lag, closed)) = one.left_behind() {
                 // That the broker was gone may have turned out since.
                 let closing = conversations.closing_of((one.subscriber.direction, closed.pid));
+                let closing = closing.filter(|_| closed.by != ClosedBy::Between);
                 let closed = closing.unwrap_or(closed);
                 evidence.losses.left_behind.count(MostLeft { lag, closed });
                 evidence.losses.left_unsent.grow(lag.unsent);
@@ -136,12 +137,18 @@ impl Picture<'_> {
         }
     }
 
-    /// The row's connections whose bytes do not arrive.
+    /// The row's connections whose bytes do not arrive. A proxy that speaks TCP itself and has no time for that is no hole in the path.
     fn stuck(&self, id: GroupId, now: Nanos) -> Vec<StuckConnection> {
         let conversations = self.seen.conversations;
         let since = self.seen.coverage.since();
         let all = conversations.stuck(&self.accounts.rows).into_iter();
         let late = all.filter(|(row, _, stuck)| *row == id && now >= stuck.from + LEAST_STUCK);
+        let is_at_proxy = |direction: Direction| {
+            let node = conversations.node(direction.back());
+            node.is_some_and(|node| self.deliveries.is_unseen_proxy(&node))
+        };
+        let late = late
+            .filter(|(_, direction, stuck)| stuck.dropped.is_some() || !is_at_proxy(*direction));
         late.filter_map(|(_, direction, stuck)| {
             let key = conversations.flows().flow(direction)?.key;
             let sender = conversations.sender_of(direction);

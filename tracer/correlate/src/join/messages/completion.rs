@@ -74,6 +74,7 @@ impl Messages {
             let state = &self.legs[leg];
             state.is_remote
                 && !state.links.has_child
+                && !self.waits_in_unseen_proxy(state)
                 && !state.emitted
                 && !state.is_repeated()
                 && self.path(leg).all(|leg| leg.leg.is_known())

@@ -108,7 +108,8 @@ impl Messages {
         message.open == 0
             && self.legs_of(message).all(|leg| {
                 let leg = &self.legs[leg];
-                leg.emitted || leg.is_repeated() || leg.is_remote
+                let is_gone = leg.is_remote && !self.waits_in_unseen_proxy(leg);
+                leg.emitted || leg.is_repeated() || is_gone
             })
     }
 

@@ -81,6 +81,9 @@ impl Messages {
         }
         let stored = stored.and_then(|message| self.related(message, new));
         let mut found = stored.or_else(|| self.candidate(new, carried, takes_all));
+        if found.is_none() && carried.is_none() && self.tells_unseen_proxy(new) {
+            found = self.candidate(new, carried, takes_all);
+        }
         let other;
         let (mut new, mut carried) = (new, carried);
         if found.is_none()
@@ -108,6 +111,7 @@ impl Messages {
                 {
                     self.forwarders.learn_role(&self.legs[parent], new.reader.toward);
                 }
+                self.learn_unseen_proxy(parent, new);
                 let belief = self.learn_passage(new, parent, carried);
                 let is_copy = std::mem::replace(&mut self.legs[parent].links.has_child, true);
                 let joined = if is_copy { Joined::Copy } else { Joined::Leg };

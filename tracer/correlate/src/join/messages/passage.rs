@@ -18,6 +18,7 @@ use super::super::open::LegState;
 use super::super::proxied::Belief;
 use super::Messages;
 use super::matching::{LONGEST_WAY, Passage, SEARCHED};
+use wirelap_events::Pid;
 use wirelap_flow::Node;
 use wirelap_protocols::MessageRouting;
 
@@ -70,7 +71,10 @@ impl Messages {
                 _ => {}
             }
         }
-        let passes_on = || new.ends.sender.pid.is_some_and(|pid| self.forwarders.is_client(pid));
+        let passes_on = || {
+            let pid = self.unseen_proxies.process(&new.ends.sender);
+            pid.is_some_and(|pid| self.forwarders.is_client(pid))
+        };
         if known != Known::Many || !(new.reader.toward.is_server() || passes_on()) {
             return Passage::Unknown;
         }
@@ -133,30 +137,57 @@ impl Messages {
         }
     }
 
-    /// True if a leg brought its message to who sends a new one. A proxy may speak TCP itself with its clients, as `slirp4netns` does over
-    /// a TUN device: no socket of this host has that end, though it goes by the address of a server here. What is at the same place
-    /// of two connections that began with the same bytes is then the same.
+    /// True if a leg brought its message to who sends a new one. Of a proxy that speaks TCP itself with its clients, that is known, or what is at
+    /// the same place of two connections that began with the same bytes is the same.
     pub(super) fn has_brought(&self, leg: &LegState, new: &NewLeg) -> bool {
-        let (sender, receiver) = (&new.ends.sender, &new.ends.receiver);
-        let came_to = leg.receiver();
-        let is_elsewhere = leg.leads_elsewhere && came_to.pid.is_none() && sender.pid.is_some();
-        if !is_elsewhere && self.leads_to_node(leg, sender) {
+        if !is_elsewhere(leg, new) && self.leads_to_node(leg, &new.ends.sender) {
             return true;
         }
-        let goes_by = |address: &Node, server: &Node| {
-            address.pid.is_none() && server.pid.is_some() && address.addr == server.addr
-        };
-        let is_proxy = if new.reader.toward.is_server() {
-            is_elsewhere && goes_by(came_to, receiver)
-        } else {
-            came_to.pid.is_some() && goes_by(sender, leg.sender())
-        };
-        is_proxy
-            && new.opening != 0
-            && leg.opening == new.opening
-            && leg.extent.start == new.extent.start
-            && leg.direction.serial != new.direction.serial
-            && leg.reader.toward == new.reader.toward
+        unseen_end(leg, new).is_some_and(|(end, pid)| {
+            self.unseen_proxies.process(end) == Some(pid)
+                || (new.opening != 0
+                    && leg.opening == new.opening
+                    && leg.extent.start == new.extent.start)
+        })
+    }
+
+    /// Learns at which address a proxy speaks TCP itself, if it passes on with a new leg what another one brought there.
+    pub(super) fn learn_unseen_proxy(&mut self, parent: usize, new: &NewLeg) {
+        if new.message.topology == MessageRouting::Brokered
+            && let Some((&end, pid)) = unseen_end(&self.legs[parent], new)
+            && self.unseen_proxies.process(&end) != Some(pid)
+        {
+            self.unseen_proxies.learn(&end, pid);
+        }
+    }
+
+    /// Compares the places of a new leg and of the only one that may have brought its message to a proxy that speaks TCP itself. Connections
+    /// that were joined in their middle show by several messages that they belong together. Returns true if that was learned.
+    pub(super) fn tells_unseen_proxy(&mut self, new: &NewLeg) -> bool {
+        let Known::One((_, message)) = self.index.known(new.message.identity) else { return false };
+        let is_brokered = new.message.topology == MessageRouting::Brokered;
+        let Some(message) = self.open.get(message).filter(|_| is_brokered) else { return false };
+        let found = self.legs_of(message).take(SEARCHED).find_map(|leg| {
+            let leg = &self.legs[leg];
+            let (&end, pid) = unseen_end(leg, new).filter(|_| !leg.is_repeated())?;
+            Some((end, pid, (leg.direction, leg.extent.start)))
+        });
+        let Some((end, pid, came)) = found else { return false };
+        let is_one = self.unseen_proxies.is_continued((new.direction, new.extent.start), came);
+        if is_one {
+            self.unseen_proxies.learn(&end, pid);
+        }
+        is_one
+    }
+
+    /// True if a leg leads to a proxy of this host that speaks TCP itself.
+    pub fn leads_to_unseen_proxy(&self, leg: &LegState) -> bool {
+        leg.leads_elsewhere && self.unseen_proxies.is_known(leg.receiver())
+    }
+
+    /// True if a proxy that speaks TCP itself was not seen to pass on what a leg brought it: it has it.
+    pub fn waits_in_unseen_proxy(&self, leg: &LegState) -> bool {
+        !leg.links.has_child && self.leads_to_unseen_proxy(leg)
     }
 
     /// The first such leg of a message that is wanted.
@@ -219,5 +250,28 @@ impl Messages {
         let is_to_server = new.reader.toward.is_server();
         self.proxied.learn((new.direction, new.extent.start), (came, before), belief, is_to_server);
         Some(belief)
+    }
+}
+
+/// True if a leg leads to where no socket of this host is, and a new one begins at one.
+fn is_elsewhere(leg: &LegState, new: &NewLeg) -> bool {
+    leg.leads_elsewhere && leg.receiver().pid.is_none() && new.ends.sender.pid.is_some()
+}
+
+/// The end without a socket to which a leg brought a message, or from which a new one does, and the process that it is of if both are legs of
+/// one message: a proxy may speak TCP itself with its clients, as `slirp4netns` does over a TUN device. It goes by the address of a server here.
+fn unseen_end<'a>(leg: &'a LegState, new: &'a NewLeg) -> Option<(&'a Node, Pid)> {
+    if leg.reader.toward != new.reader.toward || leg.direction.serial == new.direction.serial {
+        return None;
+    }
+    let goes_by = |address: &Node, server: &Node| {
+        address.pid.is_none() && server.pid.is_some() && address.addr == server.addr
+    };
+    let (sender, came_to) = (&new.ends.sender, leg.receiver());
+    if new.reader.toward.is_server() {
+        let pid = sender.pid.filter(|_| is_elsewhere(leg, new))?;
+        goes_by(came_to, &new.ends.receiver).then_some((came_to, pid))
+    } else {
+        goes_by(sender, leg.sender()).then_some((sender, came_to.pid?))
     }
 }

@@ -1,7 +1,7 @@
 //! Tests of `off_cpu`.
 
 use super::*;
-use wirelap_events::{Circumstances, Cpu, MessageRequest, OffCpuReason, Pid, Tid, Wake};
+use wirelap_events::{Circumstances, Cpu, MessageRequest, OffCpuReason, Pid, SocketId, Tid, Wake};
 use wirelap_test_support::delivered;
 
 const NETWORK: u32 = 1;
@@ -44,6 +44,31 @@ fn before_wakeup(wakes: &[Wake], chain: &[u32]) -> OffCpu {
     let mut delivery = delivered::delivery(vec![leg]);
     Schedules { threads: &threads, processes: &processes }.fill(&mut delivery);
     delivery.off_cpu_of(0).before_wakeup.unwrap()
+}
+
+#[test]
+fn a_process_that_speaks_tcp_itself_is_late_only_where_nothing_could_wake_it() {
+    let unread = |reason: OffCpuReason, to: Option<SocketId>| {
+        let mut threads = Threads::new(16);
+        let before = rest(NETWORK, 10, 20, SleepCall::Poll, None);
+        let wake = Wake { reason, ..rest(NETWORK, 110, 400, SleepCall::Poll, None) };
+        for wake in [before, wake] {
+            threads.wake(wake.woken, Cpu(0), &wake);
+        }
+        let ms = |at: u64| at * 1_000_000;
+        let stages = [(Stage::Send, ms(100)), (Stage::Sent, ms(101)), (Stage::Xmit, ms(402))];
+        let mut leg = delivered::leg(&stages);
+        (leg.reader, leg.to) = (Some(task(NETWORK)), to);
+        leg.circumstances.unread = Some((Nanos(ms(101)), Nanos(u64::MAX)));
+        let mut delivery = delivered::delivery(vec![leg]);
+        let processes = Processes::default();
+        Schedules { threads: &threads, processes: &processes }.fill(&mut delivery);
+        let unread = &delivery.off_cpu_of(0).unread;
+        [unread.asleep, unread.stopped, unread.hidden].map(|time| time.0 / 1_000_000)
+    };
+    assert_eq!(unread(OffCpuReason::Stopped, None), [290, 290, 0]);
+    assert_eq!(unread(OffCpuReason::Asleep, None), [0, 0, 290]);
+    assert_eq!(unread(OffCpuReason::Asleep, Some(SocketId(3))), [290, 0, 0]);
 }
 
 /// A pool: its threads wait until the network's thread has something for them, and wake it when it is done.

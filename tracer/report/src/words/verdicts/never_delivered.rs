@@ -10,11 +10,14 @@ use wirelap_protocols::QueueLimits;
 /// The remedy where a log had no more what a reader came for.
 const KEEP_LONGER: &str = "keep messages for longer (`retention.ms` and `retention.bytes` in Kafka; `max_age`, `max_msgs` and `max_bytes` of a stream in JetStream), or read them sooner: more consumers, and an alarm on how far they are behind";
 
+/// The remedy where a connection ended for the broker alone.
+const NOTICE_SOONER: &str = "let the client notice sooner that nothing comes (a shorter keep-alive or ping interval), and speak more often than the router or firewall forgets idle connections (its conntrack timeouts)";
+
 pub const WORDS: VerdictWords = VerdictWords {
     title: "messages sent and never delivered",
     short: "never delivered",
     means: "sent, and not read by anyone",
-    evidence: "a subscriber that got earlier and later messages of the same topic; or one that got earlier ones and closed its connection (a note if it announced the close, or where the server keeps a log of which nobody reads the rest now: Kafka, JetStream); or that one subscriber got earlier and later ones and others got these, too (MQTT, NATS); or that the server of a log had no more what a consumer asked for (Kafka), or came to (JetStream); or that a client came back to its session (MQTT) and was sent later messages and not those before; or the workloads' own counts. Messages that could not be observed do not count; messages of aborted transactions, which consumers discard, are a note. In AMQP also what is known of the reason: expirations, limits of queues, returns, rollbacks",
+    evidence: "a subscriber that got earlier and later messages of the same topic; or one that got earlier ones and closed its connection (a note if it announced the close, or where the server keeps a log of which nobody reads the rest now: Kafka, JetStream); or that one subscriber got earlier and later ones and others got these, too (MQTT, NATS); or that a subscriber's connection was reset for its server alone, while its own socket is open; or that the server of a log had no more what a consumer asked for (Kafka), or came to (JetStream); or that a client came back to its session (MQTT) and was sent later messages and not those before; or the workloads' own counts. Messages that could not be observed do not count; messages of aborted transactions, which consumers discard, are a note. In AMQP also what is known of the reason: expirations, limits of queues, returns, rollbacks",
     helps: "who subscribes? which QoS?",
     remedy: |_| "compare what is sent and what is subscribed, and see the broker's own counters and log",
     own_remedy: |own, _| own.never_delivered,
@@ -22,6 +25,12 @@ pub const WORDS: VerdictWords = VerdictWords {
         let is_not_kept = |clause: &Clause| matches!(clause, Clause::NotKept { .. });
         if !verdict.evidence.is_empty() && verdict.evidence.iter().all(is_not_kept) {
             return Some(KEEP_LONGER.to_owned());
+        }
+        let is_cut_off = |clause: &Clause| {
+            matches!(clause, Clause::LeftBehind { most, .. } if most.closed.by == ClosedBy::Between)
+        };
+        if verdict.evidence.iter().any(is_cut_off) {
+            return Some(NOTICE_SOONER.to_owned());
         }
         let is_among_others =
             |clause: &Clause| matches!(clause, Clause::Swallowed { .. } | Clause::Missed { .. });
@@ -170,6 +179,9 @@ fn missed_away(messages: u64, expired: u64, reader: Option<(Pid, Option<Comm>)>)
     )
 }
 
+/// The way in which a connection ended for a broker alone.
+const RESET_BETWEEN: &str = "reset for the broker (RST), though its own socket is open: somebody between them, as a router that translates addresses or a firewall, has forgotten the connection or ended it";
+
 /// The way in which a subscriber left that had got the messages before.
 fn reader_left(
     reader: Option<(Pid, Option<Comm>)>,
@@ -186,6 +198,7 @@ fn reader_left(
                 "the broker was gone (nobody listened at its address, or another process has served there since), and with it the connection of {whom}, which had got those before"
             );
         }
+        (Departure::Closed(ClosedBy::Between), _) => RESET_BETWEEN,
         (Departure::Closed(ClosedBy::Server), true) => {
             "closed by the broker without the protocol's farewell: the broker was ended, or it dropped this subscriber"
         }
@@ -224,6 +237,14 @@ fn left_behind(most: &MostLeft, name: Option<Comm>, others: (u64, u64)) -> Strin
     let whom = named(closed.pid.map(|pid| (pid, name)));
     let how = match (closed.by, closed.is_abrupt) {
         (ClosedBy::EndOfServer, _) => "the broker was gone, and its connection with it",
+        (ClosedBy::Between, _) => {
+            return format!(
+                "{} published, the first {} ago, since the connection of {whom} was {RESET_BETWEEN}{}",
+                counted(lag.messages(), "message was", "messages were"),
+                lag.oldest,
+                other_times(others)
+            );
+        }
         (ClosedBy::Server, _) => "the broker closed its connection",
         (ClosedBy::Reader, true) => "its connection ended without the protocol's farewell",
         (ClosedBy::Reader, false) => "it closed its connection",
