@@ -64,10 +64,10 @@ impl LegParts<'_> {
             let from = rest.from;
             let waited =
                 rest.advance(seen.request.free_since.map_or(asked, |free| free.min(asked)));
-            self.charge_unasked(from, waited, seen.request.between, was_lost);
-            let from = rest.from;
+            let (between, free) = (seen.request.between, rest.from);
             let late = rest.advance(asked);
-            self.charge_late_request(from, late);
+            self.charge_unasked(from, waited, (between, late), was_lost);
+            self.charge_late_request(free, late, between);
         }
         if let Some(taken) = taken {
             let taken = rest.advance(taken);
