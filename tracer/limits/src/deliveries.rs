@@ -12,6 +12,16 @@ pub const READER_MEMORY: Nanos = ms(500);
 /// Times the age that a typical message gets, up to which one is on its way.
 pub const OVERDUE_FACTOR: u64 = 10;
 
+/// Times the age that the quickest tenth of the messages gets up to which the typical age is that of all: where messages wait for longer and
+/// longer, as in a queue that grows, it is five times as large.
+pub const EVEN_AGE_FACTOR: u64 = 3;
+
+/// Times the age that nearly all messages got, up to which one is on its way where the typical age is not that of all.
+pub const OVERDUE_AGAIN_FACTOR: u64 = 2;
+
+/// Quantiles of the ages: the quickest messages, typical ones, and nearly all.
+pub const OVERDUE_QUANTILES: [f64; 3] = [0.1, 0.5, 0.99];
+
 /// Messages of a publisher, and how many of a hundred, that have to go on before they are expected to.
 pub const GOES_ON: (u64, u64) = (10, 90);
 

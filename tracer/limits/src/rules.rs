@@ -143,6 +143,13 @@ pub const CLOCK_STEP: Nanos = ms(1);
 /// Time for which a library keeps a message at most: Kafka's producers give it up after two minutes (`delivery.timeout.ms`, librdkafka: five).
 pub const LONGEST_KEPT: Nanos = ms(120_000);
 
+/// Time by which a message may be made before the one ahead of it in its log: a thread that has stamped a message may lose the CPU before it
+/// hands that on.
+pub const LARGEST_STAMP_DISORDER: Nanos = ms(20);
+
+/// Time for which messages wait at most while their producer connects. What was made earlier is from another time.
+pub const LONGEST_CONNECTING: Nanos = ms(1_000);
+
 /// Quantiles of the times for which messages are kept that tell whether they are gathered.
 pub const GATHERED: (f64, f64) = (0.1, 0.9);
 

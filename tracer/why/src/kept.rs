@@ -9,7 +9,8 @@
 //! Where each message is written as soon as a reply is there, the library has as many requests under way as it may, and that is what the message
 //! waited for.
 //!
-//! Such a time is no observation: an application may set it. What was made after it was sent, or long ago, shows that.
+//! Such a time is no observation: an application may set it. What was made after it was sent, long ago, before its connection was opened, or
+//! before the message ahead of it in its log, shows that.
 
 use super::weigh::ratio;
 use wirelap_events::{Nanos, Saturate};
@@ -37,11 +38,16 @@ impl KeptTimes {
     /// `awaited` that in which it waited for a reply.
     pub fn add(&mut self, made: Nanos, written: Nanos, kept: Nanos, awaited: Nanos) {
         if made > written + CLOCK_STEP || made + LONGEST_KEPT < written {
-            self.unlikely.grow(1);
+            self.add_unlikely();
         } else {
             self.times.add(kept.0);
             self.awaited.add(awaited.0);
         }
+    }
+
+    /// Adds a message whose time cannot be that of its publication.
+    pub fn add_unlikely(&mut self) {
+        self.unlikely.grow(1);
     }
 
     /// True if the times are those of the publication, as far as they tell.

@@ -28,11 +28,10 @@ impl Why {
             requests: weighed.breakdown.messages(),
             middle: Nanos::from_f64(weighed.breakdown.middle().mean_latency()),
         };
-        let timed = self.verdicts.iter().filter(|verdict| takes_time(verdict));
-        let known: Vec<VerdictKind> = timed.map(|verdict| verdict.kind).collect();
         let mut verdicts = rules::verdicts(&evidence, &weighed);
         // A client that left its connection unread is told where it is not told already that it stalled.
         verdicts.sort_by_key(|verdict| verdict.kind == VerdictKind::Backpressure);
+        let mut found: Vec<Verdict> = Vec::new();
         for mut verdict in verdicts {
             if !is_of_round_trip(&verdict, &weighed) {
                 continue;
@@ -43,14 +42,15 @@ impl Why {
             let pid = |of: &Verdict| of.process.map(|(task, _)| task.pid);
             let is_same =
                 |other: &Verdict| other.kind == verdict.kind && pid(other) == pid(&verdict);
-            let is_told = |other: &Verdict| takes_time(other) && is_same(other);
-            if !known.contains(&verdict.kind) && !self.verdicts.iter().any(is_told) {
+            let is_told = |other: &Verdict| takes_time(other) && is_covered(&verdict, other);
+            if !self.verdicts.iter().any(is_told) && !found.iter().any(is_same) {
                 // The same without times says less.
                 self.verdicts.retain(|other| !is_same(other));
                 verdict.evidence.insert(0, told.clone());
-                self.verdicts.push(verdict);
+                found.push(verdict);
             }
         }
+        self.verdicts.extend(found);
         rules::sort(&mut self.verdicts, self.messages);
     }
 }
@@ -58,6 +58,21 @@ impl Why {
 /// True if the time that it takes of messages, or of requests, is known.
 fn takes_time(verdict: &Verdict) -> bool {
     verdict.median > Nanos(0) || verdict.slow_messages > 0
+}
+
+/// Kinds whose cause is the machine's: where CPUs are short or idle, they are so for all.
+const KINDS_OF_MACHINE: [VerdictKind; 2] =
+    [VerdictKind::RunQueueContention, VerdictKind::IdleWakeup];
+
+/// True if another verdict says the same: of the same process, of one for many alike, or of any where this one names none or the cause is no
+/// process's.
+fn is_covered(verdict: &Verdict, other: &Verdict) -> bool {
+    let pid = |of: &Verdict| of.process.map(|(task, _)| task.pid);
+    let is_for_many =
+        |of: &Verdict| of.evidence.iter().any(|clause| matches!(clause, Clause::AlikeAt(_)));
+    let is_same = pid(verdict).is_none_or(|pid_of_it| pid(other) == Some(pid_of_it))
+        || KINDS_OF_MACHINE.contains(&verdict.kind);
+    verdict.kind == other.kind && (is_same || is_for_many(verdict) || is_for_many(other))
 }
 
 /// True if the thread that stalled waited for nobody else, for most of the time.
@@ -122,7 +137,8 @@ fn tell_of_client(verdict: &mut Verdict, weighed: &Gathered) {
 mod tests {
     use super::*;
     use crate::rules::tests::{MS, task};
-    use wirelap_events::{Delivery, Hop, Leg, Stage, TaskId};
+    use std::collections::BTreeSet;
+    use wirelap_events::{Comm, Delivery, Hop, Leg, Stage, TaskId};
     use wirelap_events::{LegOffCpu, OffCpu, OffCpuReason, SleepCall};
     use wirelap_test_support::delivered;
 
@@ -195,12 +211,19 @@ mod tests {
     }
 
     fn told_of(request: impl Fn(u64) -> Delivery) -> Vec<(VerdictKind, Severity, Option<u8>, u32)> {
+        told_beside(Vec::new(), request)
+    }
+
+    fn told_beside(
+        known: Vec<Verdict>,
+        request: impl Fn(u64) -> Delivery,
+    ) -> Vec<(VerdictKind, Severity, Option<u8>, u32)> {
         let mut requests = Evidence::default();
         for n in 0..100 {
             let delivery = request(n * 50 * MS);
             requests.delivery(&delivery, delivery.one_way().unwrap());
         }
-        let mut why = Why::default();
+        let mut why = Why { verdicts: known, ..Why::default() };
         why.add_requests(&requests, &Setting::default());
         let pid = |one: &Verdict| one.process.map_or(0, |(task, _)| task.pid.0);
         why.verdicts.iter().map(|one| (one.kind, one.severity, one.leg, pid(one))).collect()
@@ -216,6 +239,26 @@ mod tests {
         assert_eq!(told(None), busy);
         let unread = [(VerdictKind::ClientStalled, Severity::Note, Some(2), ANSWERS)];
         assert_eq!(told_of(left_unread), unread, "no broker's flow control");
+    }
+
+    #[test]
+    fn a_second_culprit_is_told_beside_the_first() {
+        let known = |pid, evidence| Verdict {
+            process: Some((task(pid), Comm::default())),
+            median: Nanos(MS),
+            evidence,
+            ..Verdict::new(VerdictKind::ClientStalled, Severity::Problem)
+        };
+        let stalled = |pid, evidence| {
+            let sleeps = |at| handed_on(at, Some(SleepCall::TimedPoll));
+            let told = told_beside(vec![known(pid, evidence)], sleeps);
+            told.into_iter().map(|(.., pid)| pid).collect::<BTreeSet<_>>()
+        };
+        assert_eq!(stalled(ASKS, Vec::new()), [ASKS, ANSWERS].into());
+        assert_eq!(stalled(ANSWERS, Vec::new()), [ANSWERS].into());
+        assert_eq!(stalled(ASKS, vec![Clause::AlikeAt(9)]), [ASKS].into(), "told for many");
+        let waits = |pid| Verdict { kind: VerdictKind::RunQueueContention, ..known(pid, vec![]) };
+        assert!(is_covered(&waits(ANSWERS), &waits(ASKS)), "the machine's CPUs are short");
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub struct FlowMessages {
     pub first_at: Option<Nanos>,
     /// The messages that went on from their receiver; most flows have none.
     pub forwarded: Option<Box<ForwardedMessages>>,
+    /// The topic of the last message that tells when it was made, and that time.
+    pub made: Option<(u64, Nanos)>,
     /// TCP: bytes that no packet brought, from the end of a PDU on.
     pub hole: Option<ByteRange>,
     /// TCP: the last message.

@@ -131,22 +131,26 @@ impl Schedules<'_> {
         let Some(sent) = leg.times.get(Stage::Send) else { return };
         let seen = &leg.circumstances;
         let asking = || Some((seen.request.free_since?.max(read), seen.request.made?.min(sent)));
+        // While it awaited answers, or had nothing to acknowledge, it slept.
+        let rested_but = |idle: Nanos, task, from, to| {
+            let rested = self.rested(task, from, to)?;
+            Some(OffCpu { asleep: rested.asleep - idle.min(rested.asleep), ..rested })
+        };
         // Another thread than the one that reads may do the work, and ask or acknowledge when it is done.
         let asker = seen.request.by.or(leg.reader);
         let answerer = |credit: &Credit| credit.by.or(leg.reader);
         if let (Some((from, to)), Some(reader)) = (asking(), asker)
             && to > from
         {
-            rests.requester = self.rested(reader, from, to);
+            let earlier = seen.request.between;
+            let since = if earlier > Nanos(0) { read } else { from };
+            rests.requester = rested_but(from - since - earlier, reader, since, to);
         } else if let Some(credit) = seen.awaited_credit()
             && let Some(reader) = answerer(&credit)
             && credit.own > Nanos(0)
         {
-            // While it had nothing to acknowledge, it slept.
             let idle = credit.at - read - credit.own;
-            rests.requester = self
-                .rested(reader, read, credit.at)
-                .map(|rested| OffCpu { asleep: rested.asleep - idle.min(rested.asleep), ..rested });
+            rests.requester = rested_but(idle, reader, read, credit.at);
         }
         self.add_waits(&leg.before, (read, sent), &mut rests.before);
         self.add_handoffs(&leg.before, (read, sent), &mut rests.handoff_before);

@@ -64,10 +64,10 @@ impl LegParts<'_> {
             let from = rest.from;
             let waited =
                 rest.advance(seen.request.free_since.map_or(asked, |free| free.min(asked)));
-            self.charge_unasked(from, waited, seen.request.between, was_lost);
-            let from = rest.from;
+            let (between, free) = (seen.request.between, rest.from);
             let late = rest.advance(asked);
-            self.charge_late_request(from, late);
+            self.charge_unasked(from, waited, (between, late), was_lost);
+            self.charge_late_request(free, late, between);
         }
         if let Some(taken) = taken {
             let taken = rest.advance(taken);
@@ -222,7 +222,9 @@ impl LegParts<'_> {
         // A request that does not say how long it may wait leaves that to whoever is asked.
         let seen = &self.leg.circumstances;
         let may_wait = seen.request.made.is_some() && seen.request.limits.is_none();
-        let by_others = if may_wait || !self.awaited_others() { Nanos(0) } else { rested.by_data };
+        // What ended its last sleep may be another thread, which had the data first (Go): it was ready for data all the same.
+        let for_others = rested.by_data.max(rested.polled);
+        let by_others = if may_wait || !self.awaited_others() { Nanos(0) } else { for_others };
         let slept = slept - self.charge_others(by_others, slept);
         let stalled = if may_wait { rested.deaf.min(slept) } else { slept };
         self.charge(segment, self.cause_of_sleep(stalled), stalled);

@@ -11,8 +11,12 @@ use crate::rows::{Row, Rows};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use wirelap_events::{GroupId, Nanos, Pid, Saturate, TaskId, Tid};
+use wirelap_figures::Distribution;
 use wirelap_flow::{Flow, FlowTable};
-use wirelap_limits::deliveries::{GOES_ON, LONGEST_USUAL_WAY, OVERDUE_FACTOR, READER_MEMORY};
+use wirelap_limits::deliveries::{
+    EVEN_AGE_FACTOR, GOES_ON, LONGEST_USUAL_WAY, OVERDUE_AGAIN_FACTOR, OVERDUE_FACTOR,
+    OVERDUE_QUANTILES, READER_MEMORY,
+};
 use wirelap_limits::rules::MIN_MESSAGES_FOR_VERDICT;
 use wirelap_why::{Losses, Overdue, Whereabouts};
 
@@ -165,8 +169,19 @@ fn named_places(
 fn late_after(row: GroupId, rows: &Rows) -> Nanos {
     let one_way = rows.get(row).map(|row| &row.stats.one_way);
     let known = one_way.filter(|times| times.count() >= MIN_MESSAGES_FOR_VERDICT);
-    let typical = known.map_or(0, |times| times.quantile(0.5));
-    LONGEST_USUAL_WAY.max(Nanos(typical.saturating_mul(OVERDUE_FACTOR)))
+    LONGEST_USUAL_WAY.max(known.map_or(Nanos(0), overdue_age))
+}
+
+/// The age from which a message is overdue beside others that took so long. In a queue that grows, the typical age grows with it, and says
+/// nothing of a reader that has stopped: there, a message is overdue that is much older than any.
+fn overdue_age(times: &Distribution) -> Nanos {
+    let [quickest, typical, most] = OVERDUE_QUANTILES.map(|part| times.quantile(part));
+    let usual = typical.saturating_mul(OVERDUE_FACTOR);
+    if typical <= quickest.saturating_mul(EVEN_AGE_FACTOR) {
+        return Nanos(usual);
+    }
+    let least = quickest.saturating_mul(OVERDUE_FACTOR);
+    Nanos(usual.min(most.saturating_mul(OVERDUE_AGAIN_FACTOR).max(least)))
 }
 
 /// Those of these processes, each of which leaves something unread, that have just read something
@@ -213,4 +228,31 @@ fn is_expected(flow: &Flow, leg: &LegState, flows: &FlowTable) -> bool {
         && forwarded.count.saturating_mul(100) >= before.saturating_mul(percent)
         && leg.at > forwarded.newest_at
         && by.is_some_and(|conversation| !conversation.life.is_closed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The age from which a message is overdue, in milliseconds, beside a hundred that took so long.
+    fn overdue_after(took: impl Fn(u64) -> u64) -> u64 {
+        let mut times = Distribution::new(2);
+        for n in 1..=100 {
+            times.add(Nanos::from_millis(took(n)).0);
+        }
+        overdue_age(&times).0 / 1_000_000
+    }
+
+    #[test]
+    fn a_queue_that_grows_does_not_hide_a_reader_that_has_stopped() {
+        let about = |age: u64, expected: u64| age.abs_diff(expected) <= expected / 20;
+        let even = overdue_after(|_| 300);
+        assert!(about(even, 3_000), "{even}");
+        let grown = overdue_after(|n| n * 100);
+        assert!(about(grown, 20_000), "{grown}");
+        let mostly_quick = overdue_after(|n| if n > 95 { 5_000 } else { 300 });
+        assert!(about(mostly_quick, 3_000), "{mostly_quick}");
+        let one_in_two = overdue_after(|n| if n > 60 { 900 } else { 1 });
+        assert!(one_in_two <= 11, "{one_in_two}");
+    }
 }

@@ -3,6 +3,7 @@
 use super::house;
 use crate::played::Played;
 use wirelap_correlate::{Config, Severity, VerdictKind};
+use wirelap_events::Nanos;
 use wirelap_test_support::compose::kafka::{
     batch, fetch, fetched, made_at, produce, produce_acked, produced, record_after,
 };
@@ -19,9 +20,21 @@ const STEP: usize = 30;
 /// The verdict on batches of records, of which the first was made so many milliseconds before all are sent. The broker answers, as `is_slow`
 /// says, just before it is sent the next batch.
 fn said(age: usize, step: usize, is_slow: bool, wall: Option<i64>) -> Option<Severity> {
+    let steps = std::array::from_fn(|n| n * step);
+    said_of(age, steps, Nanos(0), (is_slow, wall))
+}
+
+/// The same of records that were made so many milliseconds after the first one, and are sent so long after the producer has connected.
+fn said_of(
+    age: usize,
+    steps: [usize; 5],
+    later: Nanos,
+    (is_slow, wall): (bool, Option<i64>),
+) -> Option<Severity> {
     let mut world = World::new();
     world.now += 1_000_000_000;
     let (mut producer, mut consumer) = house(&mut world);
+    world.now += later.0;
     for n in 0..BATCHES {
         world.message(&mut consumer.up, &fetch(n));
         world.now += 200_000_000;
@@ -30,7 +43,7 @@ fn said(age: usize, step: usize, is_slow: bool, wall: Option<i64>) -> Option<Sev
         }
         let now = usize::try_from(world.now / 1_000_000).unwrap();
         let records: Vec<u8> = (0..5_u8)
-            .flat_map(|at| record_after(at.into(), usize::from(at) * step, &[at; 8]))
+            .flat_map(|at| record_after(at.into(), steps[usize::from(at)], &[at; 8]))
             .collect();
         let records = made_at(batch(5, &records), WALL + now - age);
         let request =
@@ -56,4 +69,14 @@ fn a_producer_that_gathers_records_is_told() {
     assert_eq!(said(0, 0, false, wall), None, "it sends at once");
     assert_eq!(said(3_600_000, STEP, false, wall), None, "the application has its own times");
     assert_eq!(said(0, STEP, false, wall), None, "they are from the future");
+}
+
+#[test]
+fn events_of_another_time_were_not_kept_since_then() {
+    let wall = i64::try_from(WALL * 1_000_000).ok();
+    let said = |steps, later| said_of(5_000, steps, Nanos::from_millis(later), (false, wall));
+    let in_order = [0, STEP, 2 * STEP, 3 * STEP, 4 * STEP];
+    assert_eq!(said(in_order, 10_000), Some(Severity::Note), "all have one age");
+    assert_eq!(said(in_order, 0), None, "its connection was not there yet");
+    assert_eq!(said([0, 4_000, 100, 3_000, 500], 10_000), None, "they go back");
 }

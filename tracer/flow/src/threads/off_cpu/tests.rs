@@ -188,6 +188,12 @@ fn a_disk_that_another_writes_to_for_itself_is_not_it() {
 
 /// Times off the CPU of a consumer that took 800 ms to ask, after these wakeups.
 fn late_request(wakes: &[Wake]) -> Option<OffCpu> {
+    request_made(wakes, Nanos::from_millis(50), Nanos(0))
+}
+
+/// Times off the CPU of a consumer that asked at 900 ms, after these wakeups; the broker had the message at 100 ms. It might have asked from a
+/// moment on, and earlier for a time `between` answers and requests.
+fn request_made(wakes: &[Wake], free_since: Nanos, between: Nanos) -> Option<OffCpu> {
     let (mut threads, mut processes) = (Threads::new(16), Processes::default());
     for wake in wakes {
         threads.wake(wake.woken, Cpu(0), wake);
@@ -197,7 +203,8 @@ fn late_request(wakes: &[Wake]) -> Option<OffCpu> {
     let to_broker = delivered::leg(&[(Stage::Send, ms(99)), (Stage::Read, ms(100))]);
     let mut leg = delivered::leg(&[(Stage::Send, ms(901)), (Stage::Read, ms(902))]);
     leg.reader = Some(task(NETWORK));
-    leg.circumstances.request.free_since = Some(Nanos::from_millis(50));
+    leg.circumstances.request.free_since = Some(free_since);
+    leg.circumstances.request.between = between;
     leg.circumstances.request.made = Some(Nanos::from_millis(900));
     let mut delivery = delivered::delivery(vec![to_broker, leg]);
     Schedules { threads: &threads, processes: &processes }.fill(&mut delivery);
@@ -215,4 +222,18 @@ fn who_was_not_seen_to_rest_worked_only_if_the_scheduler_is_observed() {
     ];
     let asleep = late_request(&own).map(|rested| rested.asleep);
     assert_eq!(asleep, Some(Nanos::from_millis(600)));
+}
+
+/// It slept between two requests for 380 ms, and awaited an answer for 300 ms.
+#[test]
+fn what_a_consumer_slept_before_an_earlier_request_counts() {
+    let wakes = [
+        rest(NETWORK, 10, 20, SleepCall::Timer, None),
+        rest(NETWORK, 120, 500, SleepCall::Timer, None),
+        rest(NETWORK, 500, 800, SleepCall::Poll, None),
+    ];
+    let ms = Nanos::from_millis;
+    let asleep = |between| request_made(&wakes, ms(800), between).map(|rested| rested.asleep);
+    assert_eq!(asleep(ms(400)), Some(ms(380)));
+    assert_eq!(asleep(Nanos(0)), Some(Nanos(0)), "it asked at once");
 }

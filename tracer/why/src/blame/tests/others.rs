@@ -22,14 +22,15 @@ fn a_broker_that_sleeps_until_others_answer_is_not_stalled() {
     }
 }
 
-/// A broker read at 0.1 ms, and sent at 10 ms; before its last sleep it slept for 6 ms, of which data ended 5.
+/// A broker read at 0.1 ms, and sent at 10 ms; before its last sleep it slept for 6 ms, of which data ended 5, or it polled for 5.
 #[test]
 fn what_led_to_the_send_tells_what_a_broker_slept_for() {
-    let slept = |sleep| {
+    let slept = |sleep, is_by_data| {
         let mut second = leg(&[(Stage::Send, 10_000), (Stage::Read, 10_100)]);
         second.before.push(Hop { sleep, ..hop(8_000, 9_000, 9_000, 0) });
-        let (asleep, by_data) = (Nanos::from_millis(6), Nanos::from_millis(5));
-        let rested = OffCpu { asleep, by_data, ..OffCpu::NONE };
+        let (asleep, most) = (Nanos::from_millis(6), Nanos::from_millis(5));
+        let (by_data, polled) = if is_by_data { (most, Nanos(0)) } else { (Nanos(0), most) };
+        let rested = OffCpu { asleep, by_data, polled, ..OffCpu::NONE };
         let rests = LegOffCpu { dwell: Some(rested), ..LegOffCpu::NONE };
         let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
         let parts = blamed_with(vec![first, second], vec![LegOffCpu::NONE, rests]);
@@ -38,6 +39,9 @@ fn what_led_to_the_send_tells_what_a_broker_slept_for() {
             of_kind.map(|part| part.3 / 1_000_000).sum::<u64>()
         })
     };
-    assert_eq!(slept(SleepCall::Poll), [5 + 1, 1]);
-    assert_eq!(slept(SleepCall::TimedPoll), [0, 6 + 1], "other data interrupted it");
+    for is_by_data in [true, false] {
+        assert_eq!(slept(SleepCall::Poll, is_by_data), [5 + 1, 1], "{is_by_data}");
+        let timed = slept(SleepCall::TimedPoll, is_by_data);
+        assert_eq!(timed, [0, 6 + 1], "other data interrupted it");
+    }
 }

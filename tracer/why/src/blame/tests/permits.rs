@@ -230,6 +230,24 @@ fn a_consumer_that_awaits_an_answer_asks_nothing() {
     );
 }
 
+/// A consumer that had answers, and had not asked again, for 400 µs, and then for 100 µs: of both it slept nine tenths.
+#[test]
+fn a_consumer_that_sleeps_before_an_earlier_request_is_late_with_that() {
+    let asleep = OffCpu { asleep: us(450), ..OffCpu::NONE };
+    let asked = waits(Some(&asleep), |seen| {
+        seen.request.made = Some(us(900));
+        seen.request.free_since = Some(us(800));
+        seen.request.between = us(400);
+    });
+    let parts = [
+        (VerdictKind::FetchWait, Awaited::Answer, 300),
+        (VerdictKind::ClientStalled, Awaited::Request, 360),
+        (VerdictKind::ReaderBusy, Awaited::Request, 40),
+        (VerdictKind::FetchWait, Awaited::Request, 100),
+    ];
+    assert_eq!(asked[..4], parts);
+}
+
 /// A request was made at 200 µs and was there at 700 µs.
 #[test]
 fn a_request_on_its_way_is_nobodys_delay() {

@@ -52,26 +52,42 @@ impl LegParts<'_> {
         self.charge_awaited(VerdictKind::ReaderBusy, awaited, time - asleep - waited - hidden);
     }
 
-    /// From `from` on, the reader did not ask for `time`: for `own` it had what it had asked for, and else it awaited answers.
-    pub fn charge_unasked(&mut self, from: Nanos, time: Nanos, own: Nanos, was_lost: bool) {
+    /// From `from` on, the reader did not ask for `time`: for `between` it had what it had asked for, and else it awaited answers. After that,
+    /// it was `late` with its request.
+    pub fn charge_unasked(
+        &mut self,
+        from: Nanos,
+        time: Nanos,
+        (between, late): (Nanos, Nanos),
+        was_lost: bool,
+    ) {
         if was_lost {
             return self.charge_idle(from, time, VerdictKind::Retransmission);
         }
         // Bytes are missing, or kept back, while an answer is awaited.
         let rest = self.charge_hindrances(from, time);
-        let own = own.min(rest);
+        let own = between.min(rest);
         self.charge_awaited(VerdictKind::FetchWait, Awaited::Answer, rest - own);
-        self.charge_awaited(VerdictKind::FetchWait, Awaited::Request, own);
+        match self.requester_for(own, between + late) {
+            Some(rested) => self.charge_late_reader(own, &rested, Awaited::Request),
+            None => self.charge_awaited(VerdictKind::FetchWait, Awaited::Request, own),
+        }
     }
 
-    /// The reader let `time` pass from `from` on before it asked.
-    pub fn charge_late_request(&mut self, from: Nanos, time: Nanos) {
-        let Some(rested) = self.rests.requester.filter(|_| self.is_last && time >= SHORTEST_STALL)
-        else {
+    /// The reader let `time` pass from `from` on before it asked, and `between` before that.
+    pub fn charge_late_request(&mut self, from: Nanos, time: Nanos, between: Nanos) {
+        let Some(rested) = self.requester_for(time, between + time) else {
             return self.charge_idle(from, time, VerdictKind::FetchWait);
         };
         let own = time - self.charge_lost_within(from, time, time);
         self.charge_late_reader(own, &rested, Awaited::Request);
+    }
+
+    /// The rests of the reader's thread in `time`, a part of `all` the time in which it might have asked; `None` where they are not known,
+    /// or it is short.
+    fn requester_for(&self, time: Nanos, all: Nanos) -> Option<OffCpu> {
+        let rested = self.rests.requester.filter(|_| self.is_last && time >= SHORTEST_STALL)?;
+        Some(scaled(&rested, time, all))
     }
 
     /// Until when a broker that was asked at `asked` and answered at `sent` did what the request let it do: wait for more
