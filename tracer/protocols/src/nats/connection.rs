@@ -14,7 +14,9 @@ use super::replies::Replies;
 use super::servers::Servers;
 use super::subscriptions::NatsSubscriptions;
 use crate::connection::frame_without_data;
-use crate::{Connection, Encryption, FrameNote, FrameSink, Pdu, PduLen, Side, tls_record};
+use crate::{
+    Connection, Encryption, FrameNote, FrameSink, Pdu, PduLen, RequestContent, Side, tls_record,
+};
 use std::sync::Arc;
 use wirelap_events::{DecodedMessage, Frame, FrameClass, Offset, Size};
 
@@ -223,7 +225,8 @@ impl NatsConnection {
         }
         if let Some(number) = asks.and_then(inbox) {
             // A server hands it on with the same reply subject.
-            out.note(FrameNote::Request { number, extent: pdu.range, content: number.max(1) });
+            let content = RequestContent { whole: number.max(1), body: 0 };
+            out.note(FrameNote::Request { number, extent: pdu.range, content });
         }
         if let Some(publish) = publish.filter(|_| !gets_nothing) {
             out.note(FrameNote::AwaitsPlace(publish));
