@@ -55,7 +55,9 @@ mod tests {
     use wirelap_events::Pid;
     use wirelap_protocols::PutBack;
 
-    fn said(duplicates: u64, redelivered: u64, put_back: [u64; 4]) -> Vec<Clause> {
+    const NONE: [u64; PutBack::ALL.len()] = [0; PutBack::ALL.len()];
+
+    fn said(duplicates: u64, redelivered: u64, put_back: [u64; PutBack::ALL.len()]) -> Vec<Clause> {
         let mut evidence = Evidence::default();
         let losses = &mut evidence.losses;
         (losses.sent, losses.duplicates, losses.redelivered) = (100, duplicates, redelivered);
@@ -67,10 +69,10 @@ mod tests {
     fn what_a_broker_sends_again_is_not_what_is_sent_again_to_it() {
         let (sent, times) = (100, 30);
         let redelivered = Clause::Redelivered { times, sent };
-        assert_eq!(said(30, 30, [0; 4]), std::slice::from_ref(&redelivered));
-        assert_eq!(said(40, 30, [0; 4]), [redelivered, Clause::Repeated { repeats: 10, sent }]);
-        assert_eq!(said(40, 0, [0; 4]), [Clause::Repeated { repeats: 40, sent }]);
-        assert_eq!(said(0, 0, [30, 0, 0, 0]), []);
+        assert_eq!(said(30, 30, NONE), std::slice::from_ref(&redelivered));
+        assert_eq!(said(40, 30, NONE), [redelivered, Clause::Repeated { repeats: 10, sent }]);
+        assert_eq!(said(40, 0, NONE), [Clause::Repeated { repeats: 40, sent }]);
+        assert_eq!(said(0, 0, [30, 0, 0, 0, 0]), []);
     }
 
     #[test]
@@ -97,15 +99,15 @@ mod tests {
             Clause::PutBack { messages, why, by, has_others: false }
         };
         let [refused, ended] = [by(20, PutBack::Refused), by(10, PutBack::ConnectionEnded)];
-        assert_eq!(said(30, 30, [20, 0, 0, 10]), [redelivered.clone(), refused.clone(), ended]);
-        assert_eq!(said(30, 30, [20, 0, 0, 0]), [redelivered, refused, Clause::PutBackUnseen(10)]);
+        assert_eq!(said(30, 30, [20, 0, 0, 10, 0]), [redelivered.clone(), refused.clone(), ended]);
+        assert_eq!(said(30, 30, [20, 0, 0, 0, 0]), [redelivered, refused, Clause::PutBackUnseen(10)]);
     }
 
     #[test]
     fn several_clients_are_told_as_such() {
-        let mut all = PutBackMessages::of([3, 0, 0, 0], Some(Pid(7)));
-        all.add(&PutBackMessages::of([2, 1, 0, 0], Some(Pid(8))));
-        all.add(&PutBackMessages::of([0, 1, 0, 0], Some(Pid(8))));
+        let mut all = PutBackMessages::of([3, 0, 0, 0, 0], Some(Pid(7)));
+        all.add(&PutBackMessages::of([2, 1, 0, 0, 0], Some(Pid(8))));
+        all.add(&PutBackMessages::of([0, 1, 0, 0, 0], Some(Pid(8))));
         let told: Vec<_> =
             all.all().map(|(why, one)| (why, one.messages, one.by, one.has_others)).collect();
         let expected = [

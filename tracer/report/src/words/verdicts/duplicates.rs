@@ -9,7 +9,7 @@ pub const WORDS: VerdictWords = VerdictWords {
     title: "duplicates",
     short: "duplicates",
     means: "delivered or sent more than once; a note where all were sent again with numbers by which a log stores each once (Kafka)",
-    evidence: "the protocol's marks, repeated numbers; in MQTT, what the same client identifier had got on an earlier connection; in AMQP, why the broker sent messages again: refused, or not acknowledged when the channel or connection ended",
+    evidence: "the protocol's marks, repeated numbers; in MQTT, what the same client identifier had got on an earlier connection; in AMQP, why the broker sent messages again: refused, or not acknowledged when the channel or connection ended; in JetStream: refused, or without an answer within the consumer's `ack_wait`",
     helps: "longer retry intervals, acknowledge in time",
     title_of: |verdict| is_stored_once(verdict).then_some("messages sent again"),
     of_verdict: |verdict, _| is_stored_once(verdict).then(|| STORED_ONCE.to_owned()),
@@ -63,7 +63,7 @@ fn put_back(messages: u64, why: PutBack, by: &str) -> String {
     let left = counted(messages, "message", "messages");
     match why {
         PutBack::Refused => format!(
-            "{by} put {left} back (basic.nack or basic.reject with requeue, or basic.recover)"
+            "{by} put {left} back (AMQP: basic.nack or basic.reject with requeue, or basic.recover; JetStream: a NAK)"
         ),
         PutBack::ChannelClosed => {
             format!("{left} had no acknowledgement when {by} closed the channel")
@@ -73,6 +73,9 @@ fn put_back(messages: u64, why: PutBack, by: &str) -> String {
         ),
         PutBack::ConnectionEnded => {
             format!("{left} had no acknowledgement when the connection of {by} ended")
+        }
+        PutBack::NotInTime => {
+            format!("{by} had not acknowledged {left} within the consumer's `ack_wait`")
         }
     }
 }
