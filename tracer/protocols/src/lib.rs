@@ -45,7 +45,9 @@ pub use connection::{
 };
 pub use memories::Memories;
 pub use memory::Memory;
-pub use note::{Fragments, FrameNote, KeptFor, LogPlace, ReadIn, Throttle, UnseenParties};
+pub use note::{
+    Fragments, FrameNote, KeptFor, LogPlace, ReadIn, RequestContent, Throttle, UnseenParties,
+};
 pub use queues::{Discard, DiscardedMessages, PutBack, QueueLimits, Withheld};
 pub use reader::Reader;
 pub use registry::{broker, by_name, named, registry};

@@ -5,6 +5,23 @@ use crate::queues::{Discard, PutBack, Withheld};
 use crate::ros2::RosFact;
 use wirelap_events::{ByteRange, GlobalKey, Nanos, Offset, RequestLimits, TraceContext};
 
+/// Numbers for the content of a request that its receiver may hand on to others, which are the same wherever it is handed on; 0
+/// for any other request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestContent {
+    /// All of it; 0 if a part is not known.
+    pub whole: u64,
+    /// What is known without the start of the conversation; 0 if that tells nothing.
+    pub body: u64,
+}
+
+impl RequestContent {
+    /// True if something is known by which the request is found where it is handed on.
+    pub fn is_some(self) -> bool {
+        self != RequestContent::default()
+    }
+}
+
 /// Consecutive fragments of a message that the protocol divides into several datagrams.
 ///
 /// A fragment may be sent more than once. A reader has the message when it has read each fragment once, in whichever
@@ -293,8 +310,8 @@ pub enum FrameNote<'a> {
         number: u64,
         /// The request's bytes, of which some may still have to come.
         extent: ByteRange,
-        /// A number for the content of a request that its receiver may hand on to others; 0 for any other.
-        content: u64,
+        /// The content of a request that its receiver may hand on to others.
+        content: RequestContent,
     },
     /// Nobody replies to the request of the other end with this number, as its server says.
     NoReply(u64),

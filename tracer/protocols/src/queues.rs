@@ -13,15 +13,18 @@ pub enum PutBack {
     ClosedByServer,
     /// The connection is closed by the client, or broke.
     ConnectionEnded,
+    /// The client has not answered them within the time that the server waits for that.
+    NotInTime,
 }
 
 impl PutBack {
     /// All reasons, in the order in which their numbers count.
-    pub const ALL: [PutBack; 4] = [
+    pub const ALL: [PutBack; 5] = [
         PutBack::Refused,
         PutBack::ChannelClosed,
         PutBack::ClosedByServer,
         PutBack::ConnectionEnded,
+        PutBack::NotInTime,
     ];
 }
 

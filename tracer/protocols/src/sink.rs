@@ -1,7 +1,7 @@
 //! Receivers of what a decoder finds: frames, and notes of what it knows beyond them.
 
 use crate::queues::{Discard, PutBack};
-use crate::{FrameNote, ReadIn, Side};
+use crate::{FrameNote, ReadIn, RequestContent, Side};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{ByteRange, Frame, Offset, TraceContext};
@@ -168,7 +168,7 @@ impl dyn FrameSink + '_ {
     /// Reports that the bytes of `extent`, of which some may still have to come, are a request. The other end answers it with a
     /// reply of the same number, and no other open request of this direction has that number.
     pub fn requests(&mut self, number: u64, extent: ByteRange) {
-        self.note(FrameNote::Request { number, extent, content: 0 });
+        self.note(FrameNote::Request { number, extent, content: RequestContent::default() });
     }
 }
 

@@ -208,6 +208,8 @@ pub enum Clause {
     /// Messages that a server had put back into their queues, why, and the client that had got them, the last time; whether there were
     /// others.
     PutBack { messages: u64, why: PutBack, by: Option<(Pid, Option<Comm>)>, has_others: bool },
+    /// Times that a message came back to a server that had sent it on, that server, and the one that handed it back.
+    Looped { times: u64, between: Option<[(Pid, Option<Comm>); 2]> },
     /// Messages that a server sent again, and that were not seen to be put back.
     PutBackUnseen(u64),
     /// Messages whose payload is in shared memory.

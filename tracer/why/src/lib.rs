@@ -70,8 +70,8 @@ pub use lag::{
     Shortfall, Shortfalls, SlowSubscriber, SlowSubscribers, Subscriber, TakesAll, TopicKey,
 };
 pub use loss_counts::{
-    Departure, Losses, LostSegments, MissedAway, NotKeptMessages, PassedOverRecords,
-    PutBackMessages, WorkloadCounts,
+    Departure, LoopedMessages, Losses, LostSegments, MissedAway, NotKeptMessages,
+    PassedOverRecords, PutBackMessages, WorkloadCounts,
 };
 pub use not_got::{MissedBy, MostLeft};
 pub use numbers::{Missing, Numbers};

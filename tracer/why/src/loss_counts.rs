@@ -84,6 +84,8 @@ pub struct Losses {
     pub stored_once: u64,
     /// Messages that servers put back into their queues.
     pub put_back: PutBackMessages,
+    /// Messages that came back to a server that had sent them on.
+    pub looped: LoopedMessages,
     /// Messages whose payload was in shared memory.
     pub shared: u64,
     /// Segments that TCP sent again, and those that this host threw away.
@@ -145,6 +147,15 @@ impl PutBackMessages {
             sum.has_others |= more.has_others || is_another;
         }
     }
+}
+
+/// Messages that another server handed back to the server that had sent them on, on the same topic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoopedMessages {
+    /// Number of times that one came back.
+    pub times: u64,
+    /// The server that one came back to, the last time, and the server that handed it back.
+    pub between: Option<[Pid; 2]>,
 }
 
 /// Messages that a log had no more when their reader asked for them.
@@ -295,6 +306,7 @@ impl Losses {
         self.redelivered.grow(other.redelivered);
         self.stored_once.grow(other.stored_once);
         self.put_back.add(&other.put_back);
+        self.looped.add(other.looped);
         self.shared.grow(other.shared);
         self.segments.add(&other.segments);
     }
@@ -316,6 +328,14 @@ impl PassedOverRecords {
             self.records.iter_mut().zip(more.records).for_each(|(sum, more)| sum.grow(more));
             self.by = more.by.or(self.by);
         }
+    }
+}
+
+impl LoopedMessages {
+    /// Adds those of another row, or one more.
+    pub fn add(&mut self, more: LoopedMessages) {
+        self.times.grow(more.times);
+        self.between = more.between.or(self.between);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Messages that a server hands on with another topic, in another protocol or at another of its addresses.
 
 use crate::played::Played;
-use wirelap_correlate::{Config, Group};
+use wirelap_correlate::{Clause, Config, Group};
 use wirelap_events::{Body, PacketHook, Seq};
 use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish};
 use wirelap_test_support::compose::{amqp, nats};
@@ -282,4 +282,44 @@ fn what_a_bridge_sends_with_another_topic_is_one_message() {
         let sum = all.iter().fold([0; 4], |sum, one| std::array::from_fn(|n| sum[n] + one[n]));
         assert_eq!(sum, [MESSAGES, MESSAGES, MESSAGES, 0], "{prefix}");
     }
+}
+
+/// Two brokers, each of which is a client of the other one and hands on everything.
+#[test]
+fn what_goes_round_between_two_bridges_is_told() {
+    let looped = |rounds: u64, comes_back: bool| {
+        let mut world = World::new();
+        let (near, far) = (process(10, "near"), process(11, "far"));
+        let (at_near, at_far) = ("127.0.0.1:1883", "127.0.0.1:1884");
+        let mut up = world.connect_mqtt(process(20, "pub"), "127.0.0.1:41000", near, at_near);
+        let mut there = world.connect_mqtt(near, "127.0.0.1:42000", far, at_far);
+        let mut back = world.connect_mqtt(far, "127.0.0.1:42001", near, at_near);
+        let mut down = world.connect_mqtt(process(30, "sub"), "127.0.0.1:43000", near, at_near);
+        for n in 0..MESSAGES {
+            let bytes = publish("t", unique(n).as_bytes());
+            world.message(&mut up.up, &bytes);
+            for _ in 0..rounds {
+                world.message(&mut down.down, &bytes);
+                world.message(&mut there.up, &bytes);
+                if comes_back {
+                    world.message(&mut back.up, &bytes);
+                }
+            }
+            world.now += 2_000_000;
+        }
+        let played = Played::of(&world);
+        let verdicts = played.snapshot.groups.iter().flat_map(|row| &row.why.verdicts);
+        verdicts.flat_map(|verdict| &verdict.evidence).find_map(|clause| match clause {
+            Clause::Looped { times, between } => {
+                Some((*times, between.map(|both| both.map(|one| one.0.0))))
+            }
+            _ => None,
+        })
+    };
+    assert_eq!(looped(1, false), None);
+    let (times, between) = looped(3, true).unwrap();
+    assert!((2 * MESSAGES..=4 * MESSAGES).contains(&times), "{times}");
+    let mut both = between.unwrap();
+    both.sort_unstable();
+    assert_eq!(both, [10, 11]);
 }

@@ -16,7 +16,7 @@ use wirelap_events::{
 use wirelap_figures::{Introduction, ReaderGroup};
 use wirelap_protocols::ros2::{DdsEndpoint, RosFact};
 use wirelap_protocols::{
-    Fragments, FrameNote, FrameSink, KeptFor, Protocol, Side, Throttle, Withheld,
+    Fragments, FrameNote, FrameSink, KeptFor, Protocol, RequestContent, Side, Throttle, Withheld,
 };
 
 /// Kinds of frames that bear on messages and are none.
@@ -215,7 +215,13 @@ impl Collector<'_> {
     }
 
     /// A part of an exchange was found.
-    fn exchange(&mut self, part: ExchangePart, number: u64, extent: ByteRange, content: u64) {
+    fn exchange(
+        &mut self,
+        part: ExchangePart,
+        number: u64,
+        extent: ByteRange,
+        content: RequestContent,
+    ) {
         let side = self.side;
         self.found.exchanges.push(FoundExchange { side, number, extent, part, content });
     }
@@ -409,10 +415,11 @@ impl FrameSink for Collector<'_> {
                 self.exchange(ExchangePart::Request, number, extent, content);
             }
             FrameNote::Reply { number, extent } => {
-                self.exchange(ExchangePart::Reply, number, extent, 0);
+                self.exchange(ExchangePart::Reply, number, extent, RequestContent::default());
             }
             FrameNote::NoReply(number) => {
-                self.exchange(ExchangePart::NoReply, number, ByteRange::default(), 0);
+                let extent = ByteRange::default();
+                self.exchange(ExchangePart::NoReply, number, extent, RequestContent::default());
             }
             FrameNote::Ros(fact) => self.ros(fact),
         }

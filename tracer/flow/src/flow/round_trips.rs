@@ -11,7 +11,7 @@
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, Leg, Nanos, Offset, Saturate};
-use wirelap_protocols::Side;
+use wirelap_protocols::{RequestContent, Side};
 
 /// The most open requests, and unread replies, of one direction.
 const OPEN: usize = 1024;
@@ -47,8 +47,8 @@ pub struct FoundExchange {
     pub extent: ByteRange,
     /// The part that these bytes have.
     pub part: ExchangePart,
-    /// A number for the content of a request that its receiver may hand on; 0 for any other.
-    pub content: u64,
+    /// The content of a request that its receiver may hand on.
+    pub content: RequestContent,
 }
 
 /// The times at which a request left.

@@ -14,7 +14,10 @@ use super::replies::Replies;
 use super::servers::Servers;
 use super::subscriptions::NatsSubscriptions;
 use crate::connection::frame_without_data;
-use crate::{Connection, Encryption, FrameNote, FrameSink, Pdu, PduLen, Side, tls_record};
+use crate::{
+    Connection, Encryption, FrameNote, FrameSink, Pdu, PduLen, PutBack, RequestContent, Side,
+    tls_record,
+};
 use std::sync::Arc;
 use wirelap_events::{DecodedMessage, Frame, FrameClass, Offset, Size};
 
@@ -129,6 +132,9 @@ impl NatsConnection {
                     out.note(FrameNote::Line(consumer));
                     out.permits_more(room.message(), room.full_with());
                 }
+                if jetstream::is_refusal_of(message.subject, parts.payload) {
+                    out.puts_back(1, PutBack::Refused);
+                }
                 if let Some((consumer, ask)) = self.pulls.published(message, parts.payload) {
                     out.note(FrameNote::Line(consumer));
                     out.note(FrameNote::Asks(ask));
@@ -145,15 +151,16 @@ impl NatsConnection {
                     && let Some(consumer) = consumer_of_ack(reply)
                 {
                     let is_answered = self.pulls.delivered(consumer);
-                    let between = self.acks.delivered(consumer, reply, end);
+                    let delivered = self.acks.delivered(consumer, reply, end);
                     out.note(FrameNote::Line(consumer));
                     if is_answered {
                         out.note(FrameNote::Answers);
                     }
                     // The older values of a key are removed for newer ones.
-                    if between > 0 && !message.subject.starts_with(b"$KV.") {
-                        out.note(FrameNote::FollowsAfter(between));
+                    if delivered.between > 0 && !message.subject.starts_with(b"$KV.") {
+                        out.note(FrameNote::FollowsAfter(delivered.between));
                     }
+                    out.puts_back(delivered.is_unanswered.into(), PutBack::NotInTime);
                 }
             }
             _ => {}
@@ -223,7 +230,8 @@ impl NatsConnection {
         }
         if let Some(number) = asks.and_then(inbox) {
             // A server hands it on with the same reply subject.
-            out.note(FrameNote::Request { number, extent: pdu.range, content: number.max(1) });
+            let content = RequestContent { whole: number.max(1), body: 0 };
+            out.note(FrameNote::Request { number, extent: pdu.range, content });
         }
         if let Some(publish) = publish.filter(|_| !gets_nothing) {
             out.note(FrameNote::AwaitsPlace(publish));

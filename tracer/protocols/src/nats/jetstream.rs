@@ -67,6 +67,11 @@ pub(super) fn stored_subject(subject: &[u8]) -> &[u8] {
     bucket().unwrap_or(subject)
 }
 
+/// True if a client says of a message that it wants it again (`-NAK`, perhaps after a delay).
+pub(super) fn is_refusal_of(subject: &[u8], payload: &[u8]) -> bool {
+    subject.starts_with(b"$JS.ACK.") && payload.starts_with(b"-NAK")
+}
+
 /// True if a client requests an answer to its ack. The ack `+NXT` requests messages instead.
 pub(super) fn is_confirmed_ack(message: &MessageLine<'_>, payload: &[u8]) -> bool {
     message.reply.is_some()

@@ -10,7 +10,7 @@ use super::session::{ZenohSession, ZenohSide, index};
 use super::transport::{FragmentHeader, TransportMessage, ZenohIntroduction};
 use super::wire::{ZenohCursor, ZenohResult};
 use crate::ros2::{RosFact, RosToken};
-use crate::{Fragments, FrameNote, FrameSink, Pdu, Side};
+use crate::{Fragments, FrameNote, FrameSink, Pdu, RequestContent, Side};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{ByteRange, Count, DecodedMessage, Frame, FrameClass, Offset};
@@ -319,11 +319,14 @@ impl<'s> BatchReader<'s> {
     }
 }
 
-/// A number for the content of a query, which is the same on each session that it is handed on in; 0 if its key is not known.
-fn content(key: &[u8], body: &[u8]) -> u64 {
-    let mut hasher = FxHasher::default();
-    (key, body).hash(&mut hasher);
-    if key.is_empty() { 0 } else { hasher.finish().max(1) }
+/// The content of a query. Its key may be a number that was declared before the observation began.
+fn content(key: &[u8], body: &[u8]) -> RequestContent {
+    let digest = |key: &[u8]| {
+        let mut hasher = FxHasher::default();
+        (key, body).hash(&mut hasher);
+        hasher.finish().max(1)
+    };
+    RequestContent { whole: if key.is_empty() { 0 } else { digest(key) }, body: digest(&[]) }
 }
 
 /// The topic of the message in a frame; empty without one.

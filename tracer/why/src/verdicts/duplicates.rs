@@ -8,7 +8,7 @@ use crate::definition::Definition;
 use crate::evidence::Evidence;
 use crate::explanation::{Severity, Verdict};
 use crate::kind::VerdictKind;
-use wirelap_events::Total;
+use wirelap_events::{Pid, Total};
 use wirelap_limits::rules::{MIN_DUPLICATES, TOLERATED_LOSS};
 
 pub const DEFINITION: Definition =
@@ -16,18 +16,25 @@ pub const DEFINITION: Definition =
 
 fn find(evidence: &Evidence) -> Option<Verdict> {
     let losses = &evidence.losses;
-    let (repeats, all) = (losses.duplicates, losses.sent.max(losses.delivered));
-    if repeats < MIN_DUPLICATES || repeats.saturating_mul(TOLERATED_LOSS) <= all {
+    let (repeats, looped) = (losses.duplicates, losses.looped);
+    let (again, all) =
+        (repeats.saturating_add(looped.times), losses.sent.max(losses.delivered));
+    if again < MIN_DUPLICATES || again.saturating_mul(TOLERATED_LOSS) <= all {
         return None;
     }
+    let named = |pid: Pid| (pid, evidence.setting.names.get(&pid).copied());
     let sent = losses.sent;
     let times = losses.redelivered.min(repeats);
     let repeats = repeats.saturating_sub(times);
     let mut clauses = Vec::new();
+    if looped.times > 0 {
+        let between = looped.between.map(|between| between.map(named));
+        clauses.push(Clause::Looped { times: looped.times, between });
+    }
     if times > 0 {
         clauses.push(Clause::Redelivered { times, sent });
         clauses.extend(losses.put_back.all().map(|(why, count)| {
-            let by = count.by.map(|pid| (pid, evidence.setting.names.get(&pid).copied()));
+            let by = count.by.map(named);
             Clause::PutBack { messages: count.messages, why, by, has_others: count.has_others }
         }));
         let known = losses.put_back.all().map(|(_, count)| count.messages).total();
@@ -44,18 +51,19 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
     }
     // Of what is stored once, nobody gets a second copy.
     let severity =
-        if stored_once == losses.duplicates { Severity::Note } else { Severity::Problem };
+        if stored_once == again { Severity::Note } else { Severity::Problem };
     Some(Verdict::of_row(VerdictKind::Duplicates, severity, clauses))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss_counts::PutBackMessages;
-    use wirelap_events::Pid;
+    use crate::loss_counts::{LoopedMessages, PutBackMessages};
     use wirelap_protocols::PutBack;
 
-    fn said(duplicates: u64, redelivered: u64, put_back: [u64; 4]) -> Vec<Clause> {
+    const NONE: [u64; PutBack::ALL.len()] = [0; PutBack::ALL.len()];
+
+    fn said(duplicates: u64, redelivered: u64, put_back: [u64; PutBack::ALL.len()]) -> Vec<Clause> {
         let mut evidence = Evidence::default();
         let losses = &mut evidence.losses;
         (losses.sent, losses.duplicates, losses.redelivered) = (100, duplicates, redelivered);
@@ -67,10 +75,10 @@ mod tests {
     fn what_a_broker_sends_again_is_not_what_is_sent_again_to_it() {
         let (sent, times) = (100, 30);
         let redelivered = Clause::Redelivered { times, sent };
-        assert_eq!(said(30, 30, [0; 4]), std::slice::from_ref(&redelivered));
-        assert_eq!(said(40, 30, [0; 4]), [redelivered, Clause::Repeated { repeats: 10, sent }]);
-        assert_eq!(said(40, 0, [0; 4]), [Clause::Repeated { repeats: 40, sent }]);
-        assert_eq!(said(0, 0, [30, 0, 0, 0]), []);
+        assert_eq!(said(30, 30, NONE), std::slice::from_ref(&redelivered));
+        assert_eq!(said(40, 30, NONE), [redelivered, Clause::Repeated { repeats: 10, sent }]);
+        assert_eq!(said(40, 0, NONE), [Clause::Repeated { repeats: 40, sent }]);
+        assert_eq!(said(0, 0, [30, 0, 0, 0, 0]), []);
     }
 
     #[test]
@@ -97,15 +105,30 @@ mod tests {
             Clause::PutBack { messages, why, by, has_others: false }
         };
         let [refused, ended] = [by(20, PutBack::Refused), by(10, PutBack::ConnectionEnded)];
-        assert_eq!(said(30, 30, [20, 0, 0, 10]), [redelivered.clone(), refused.clone(), ended]);
-        assert_eq!(said(30, 30, [20, 0, 0, 0]), [redelivered, refused, Clause::PutBackUnseen(10)]);
+        assert_eq!(said(30, 30, [20, 0, 0, 10, 0]), [redelivered.clone(), refused.clone(), ended]);
+        assert_eq!(said(30, 30, [20, 0, 0, 0, 0]), [redelivered, refused, Clause::PutBackUnseen(10)]);
+    }
+
+    #[test]
+    fn what_comes_back_is_told_with_both_servers() {
+        let said = |times| {
+            let mut evidence = Evidence::default();
+            let losses = &mut evidence.losses;
+            (losses.sent, losses.duplicates, losses.stored_once) = (100, 30, 30);
+            losses.looped = LoopedMessages { times, between: Some([Pid(7), Pid(8)]) };
+            let verdict = find(&evidence).unwrap();
+            (verdict.severity, verdict.evidence.first().cloned().unwrap())
+        };
+        let between = Some([(Pid(7), None), (Pid(8), None)]);
+        assert_eq!(said(60), (Severity::Problem, Clause::Looped { times: 60, between }));
+        assert_eq!(said(0), (Severity::Note, Clause::Repeated { repeats: 30, sent: 100 }));
     }
 
     #[test]
     fn several_clients_are_told_as_such() {
-        let mut all = PutBackMessages::of([3, 0, 0, 0], Some(Pid(7)));
-        all.add(&PutBackMessages::of([2, 1, 0, 0], Some(Pid(8))));
-        all.add(&PutBackMessages::of([0, 1, 0, 0], Some(Pid(8))));
+        let mut all = PutBackMessages::of([3, 0, 0, 0, 0], Some(Pid(7)));
+        all.add(&PutBackMessages::of([2, 1, 0, 0, 0], Some(Pid(8))));
+        all.add(&PutBackMessages::of([0, 1, 0, 0, 0], Some(Pid(8))));
         let told: Vec<_> =
             all.all().map(|(why, one)| (why, one.messages, one.by, one.has_others)).collect();
         let expected = [

@@ -14,7 +14,7 @@ use crate::rows::{Counts, Row};
 use wirelap_events::{Nanos, Saturate};
 use wirelap_flow::{Direction, FlowTable, Found, LegKey, Part};
 use wirelap_protocols::{KeptFor, MessageRouting, Side};
-use wirelap_why::{Pair, PairKey, TakesAll};
+use wirelap_why::{LoopedMessages, Pair, PairKey, TakesAll};
 
 impl Deliveries {
     /// Takes in the messages that the decoder of a conversation has just found.
@@ -226,10 +226,15 @@ impl Deliveries {
             }
         }
         let read_late = self.messages.take_read_late();
+        let between = new.ends.receiver.pid.zip(new.ends.sender.pid).map(|(to, by)| [to, by]);
+        let is_looped = joined != Joined::Again && self.messages.is_looped(&new, key);
         let Some(row) = c.accounts.rows.get_mut(row) else {
             return;
         };
         row.evidence.losses.unmatched.shrink(read_late);
+        if is_looped {
+            row.evidence.losses.looped.add(LoopedMessages { times: 1, between });
+        }
         let is_from_log = new.message.is_logged && joined == Joined::Orphan;
         row.noted.read_from_log.grow(u64::from(is_from_log));
         let starts = matches!(joined, Joined::New | Joined::Orphan);

@@ -5,7 +5,8 @@
 //! client ◀──reply 7── peer ◀──reply 3── client      its way through the peer has four legs
 //! ```
 //!
-//! A peer asks for itself, too: all requests that come to one are remembered, so that it is known which are its own. A broker does not:
+//! A peer asks for itself, too: all requests that come to one are remembered, so that it is known which are its own. Where wirelap came to a connection
+//! too late to know what a query's key is, the last one tells that has the same body: a router hands a query on at once. A broker does not:
 //! of the many requests that come to one, those few are remembered that are followed from end to end. Servers pass requests to each other: the
 //! way of such a one has the same four legs, and what passes between the servers is in the dwell before the second leg and before the last.
 
@@ -15,7 +16,7 @@ use std::hash::Hash;
 use wirelap_events::{Leg, Nanos};
 use wirelap_flow::Direction;
 use wirelap_limits::deliveries::LONGEST_WAIT_FOR_REPLY;
-use wirelap_protocols::Side;
+use wirelap_protocols::{RequestContent, Side};
 
 /// The most requests that are remembered, of those to peers and of those to brokers.
 const MAX_OPEN: usize = 4096;
@@ -41,6 +42,8 @@ pub type HandedOnWay = Box<[Leg; 2]>;
 pub struct HandedOnRequests {
     /// Requests to peers, by who got them and by content.
     to_peers: ArrivedRequests<(Receiver, u64)>,
+    /// The same by their bodies, for those of which no more is known.
+    by_body: ArrivedRequests<(Receiver, u64)>,
     /// Followed requests to brokers, by content.
     to_brokers: ArrivedRequests<u64>,
     /// Requests that are followed and handed on, by what they are handed on as.
@@ -88,6 +91,10 @@ pub struct ArrivedRequest {
     to: Receiver,
     at: Nanos,
     answered: Option<Nanos>,
+    /// True if its whole content is known.
+    is_known: bool,
+    /// True if another request is handed on for it.
+    is_handed_on: bool,
     /// True if it is followed from end to end.
     is_sample: bool,
 }
@@ -100,7 +107,9 @@ impl ArrivedRequest {
         to: Receiver,
         (at, is_sample): (Nanos, bool),
     ) -> ArrivedRequest {
-        ArrivedRequest { key: key_of(asks, number), to, at, answered: None, is_sample }
+        let key = key_of(asks, number);
+        let (is_known, is_handed_on) = (false, false);
+        ArrivedRequest { key, to, at, answered: None, is_known, is_handed_on, is_sample }
     }
 }
 
@@ -113,12 +122,26 @@ pub struct OriginalRequest {
 }
 
 impl HandedOnRequests {
-    /// A request with this content, which is not 0, was found: to a peer, or to a broker.
-    pub fn asked(&mut self, content: u64, request: ArrivedRequest, is_brokered: bool) {
+    /// A request with this content, of which something is known, was found: to a peer, or to a broker.
+    pub fn asked(
+        &mut self,
+        content: RequestContent,
+        mut request: ArrivedRequest,
+        is_brokered: bool,
+    ) {
         if is_brokered {
-            self.to_brokers.add(content, request);
-        } else {
-            self.to_peers.add((request.to, content), request);
+            return self.to_brokers.add(content.whole, request);
+        }
+        request.is_known = content.whole != 0;
+        if request.is_known {
+            self.to_peers.add((request.to, content.whole), request);
+        }
+        if content.body != 0 {
+            let of = (request.to, content.body);
+            let waits = |last: &ArrivedRequest| !last.is_handed_on && last.answered.is_none();
+            // What is handed on next may be for the one before.
+            request.is_sample &= !self.by_body.arrived.get(&of).is_some_and(waits);
+            self.by_body.add(of, request);
         }
     }
 
@@ -129,30 +152,36 @@ impl HandedOnRequests {
             self.to_brokers.answered(key, at);
         } else {
             self.to_peers.answered(key, at);
+            self.by_body.answered(key, at);
         }
     }
 
     /// The request that is handed on by the process that asks for a content: it, or a server of its cluster, had been asked for the same on
     /// another connection, and had not answered `hold` before `at`.
     pub fn origin(
-        &self,
+        &mut self,
         asks: Direction,
-        (content, is_brokered): (u64, bool),
+        (content, is_brokered): (RequestContent, bool),
         by: impl Fn() -> Option<Receiver>,
         (at, hold): (Nanos, Nanos),
     ) -> Option<OriginalRequest> {
+        let is_open = |arrived: &&mut ArrivedRequest| {
+            arrived.key.0 != asks.serial
+                && at <= arrived.at + LONGEST_WAIT_FOR_REPLY
+                && arrived.answered.is_none_or(|answered| at <= answered + hold)
+        };
         let arrived = if is_brokered {
             // Another server of the cluster may have it from the one that was asked: nobody else gives the same reply subject.
-            self.to_brokers.arrived.get(&content)
+            self.to_brokers.arrived.get_mut(&content.whole).filter(is_open)
         } else {
-            self.to_peers.arrived.get(&(by()?, content))
+            let by = by()?;
+            let same = self.to_peers.arrived.get_mut(&(by, content.whole)).filter(is_open);
+            let like = self.by_body.arrived.get_mut(&(by, content.body)).filter(is_open);
+            same.or(like.filter(|like| !(like.is_known && content.whole != 0)))
         };
-        let arrived = arrived?;
-        let is_open = arrived.key.0 != asks.serial
-            && at <= arrived.at + LONGEST_WAIT_FOR_REPLY
-            && arrived.answered.is_none_or(|answered| at <= answered + hold);
-        let ArrivedRequest { key, is_sample, .. } = *arrived;
-        is_open.then_some(OriginalRequest { key, is_sample })
+        let ArrivedRequest { key, is_sample, is_handed_on, .. } = arrived?;
+        *is_handed_on = true;
+        Some(OriginalRequest { key: *key, is_sample: *is_sample })
     }
 
     /// A request is followed that is handed on at `at` for this one.
@@ -222,14 +251,18 @@ mod tests {
         ArrivedRequest::new(direction(1), number, MIDDLE, (Nanos(0), true))
     }
 
+    fn known(whole: u64) -> RequestContent {
+        RequestContent { whole, body: 0 }
+    }
+
     /// The original of what a process asks on a connection.
     fn origin(
-        all: &HandedOnRequests,
+        all: &mut HandedOnRequests,
         serial: u64,
         (by, content, is_brokered): (Receiver, u64, bool),
         at: u64,
     ) -> Option<OriginalRequest> {
-        let of = (content, is_brokered);
+        let of = (known(content), is_brokered);
         all.origin(direction(serial), of, || Some(by), (Nanos(at), Nanos(50)))
     }
 
@@ -237,32 +270,32 @@ mod tests {
     fn what_is_asked_while_the_same_waits_is_handed_on() {
         for is_brokered in [false, true] {
             let mut all = HandedOnRequests::default();
-            all.asked(9, asked(7), is_brokered);
-            let is = |all: &HandedOnRequests, serial, (by, content), at| {
+            all.asked(known(9), asked(7), is_brokered);
+            let is = |all: &mut HandedOnRequests, serial, (by, content), at| {
                 origin(all, serial, (by, content, is_brokered), at).is_some()
             };
-            assert!(is(&all, 2, (MIDDLE, 9), 10));
-            assert!(!is(&all, 1, (MIDDLE, 9), 10), "nobody asks who has asked");
-            assert!(!is(&all, 2, (MIDDLE, 8), 10));
-            assert_eq!(is(&all, 2, (END, 9), 10), is_brokered, "another server of the cluster");
-            assert!(!is(&all, 2, (MIDDLE, 9), LONGEST_WAIT_FOR_REPLY.0 + 1));
-            assert!(origin(&all, 2, (MIDDLE, 9, !is_brokered), 10).is_none());
+            assert!(is(&mut all, 2, (MIDDLE, 9), 10));
+            assert!(!is(&mut all, 1, (MIDDLE, 9), 10), "nobody asks who has asked");
+            assert!(!is(&mut all, 2, (MIDDLE, 8), 10));
+            assert_eq!(is(&mut all, 2, (END, 9), 10), is_brokered, "another server of the cluster");
+            assert!(!is(&mut all, 2, (MIDDLE, 9), LONGEST_WAIT_FOR_REPLY.0 + 1));
+            assert!(origin(&mut all, 2, (MIDDLE, 9, !is_brokered), 10).is_none());
             all.answered(direction(2), 7, Nanos(15), is_brokered);
             all.answered(direction(1), 7, Nanos(20), is_brokered);
-            assert!(is(&all, 2, (MIDDLE, 9), 70) && !is(&all, 2, (MIDDLE, 9), 71));
+            assert!(is(&mut all, 2, (MIDDLE, 9), 70) && !is(&mut all, 2, (MIDDLE, 9), 71));
         }
     }
 
     #[test]
     fn many_requests_to_brokers_leave_those_to_peers_alone_and_the_last_ones_stay() {
         let mut all = HandedOnRequests::default();
-        all.asked(9, asked(7), false);
+        all.asked(known(9), asked(7), false);
         for number in 0..20_000 {
-            all.asked(number + 1, asked(number), true);
+            all.asked(known(number + 1), asked(number), true);
             let earlier = number.saturating_sub(2_000) + 1;
-            assert!(origin(&all, 2, (MIDDLE, earlier, true), 1).is_some(), "{number}");
+            assert!(origin(&mut all, 2, (MIDDLE, earlier, true), 1).is_some(), "{number}");
         }
-        assert!(origin(&all, 2, (MIDDLE, 9, false), 1).is_some());
+        assert!(origin(&mut all, 2, (MIDDLE, 9, false), 1).is_some());
     }
 
     /// The way of a request whose reply began at this time.
@@ -273,9 +306,9 @@ mod tests {
     #[test]
     fn of_several_who_answer_the_first_one_counts() {
         let mut all = HandedOnRequests::default();
-        all.asked(9, asked(7), true);
+        all.asked(known(9), asked(7), true);
         for (serial, began) in [(2, 30), (3, 20), (4, 40)] {
-            let origin = origin(&all, serial, (MIDDLE, 9, true), 10).unwrap();
+            let origin = origin(&mut all, serial, (MIDDLE, 9, true), 10).unwrap();
             assert!(origin.is_sample);
             all.hand_on(direction(serial), 7, origin, Nanos(10));
             all.came_back(direction(serial), 7, way(began));
@@ -289,10 +322,10 @@ mod tests {
     #[test]
     fn what_has_no_answer_is_followed_until_its_original_has_one() {
         let mut all = HandedOnRequests::default();
-        all.asked(9, asked(7), true);
-        all.asked(10, asked(8), true);
-        let of = |all: &HandedOnRequests, content| origin(all, 2, (MIDDLE, content, true), 10);
-        let originals = [9, 10].map(|content| of(&all, content).unwrap());
+        all.asked(known(9), asked(7), true);
+        all.asked(known(10), asked(8), true);
+        let of = |all: &mut HandedOnRequests, content| origin(all, 2, (MIDDLE, content, true), 10);
+        let originals = [9, 10].map(|content| of(&mut all, content).unwrap());
         for serial in [2, 3, 4] {
             all.hand_on(direction(serial), 7, originals[0], Nanos(10));
         }
@@ -309,8 +342,8 @@ mod tests {
     #[test]
     fn what_nobody_ever_answers_is_forgotten_and_bounded() {
         let mut all = HandedOnRequests::default();
-        all.asked(9, asked(7), true);
-        let origin = origin(&all, 2, (MIDDLE, 9, true), 10).unwrap();
+        all.asked(known(9), asked(7), true);
+        let origin = origin(&mut all, 2, (MIDDLE, 9, true), 10).unwrap();
         for number in 0..20_000 {
             all.hand_on(direction(2), number, origin, Nanos(10));
         }
@@ -325,5 +358,44 @@ mod tests {
             all.hand_on(direction(2), number, origin, Nanos(10));
         }
         assert_eq!(all.take_way(direction(1), 7).1.len(), MAX_COPIES);
+    }
+
+    #[test]
+    fn of_a_query_whose_key_is_not_known_the_last_with_its_body_tells() {
+        let found = |known: [u64; 2], bodies: [u64; 2], is_answered: bool| {
+            let [asked_for, handed_on] =
+                [0, 1].map(|n| RequestContent { whole: known[n], body: bodies[n] });
+            let mut all = HandedOnRequests::default();
+            all.asked(asked_for, asked(7), false);
+            if is_answered {
+                all.answered(direction(1), 7, Nanos(5), false);
+            }
+            let by = || Some(MIDDLE);
+            all.origin(direction(2), (handed_on, false), by, (Nanos(60), Nanos(50))).is_some()
+        };
+        assert!(found([9, 0], [3, 3], false), "its key was declared before");
+        assert!(found([0, 9], [3, 3], false) && found([0, 0], [3, 3], false));
+        assert!(!found([9, 8], [3, 3], false), "another key");
+        assert!(!found([9, 0], [3, 4], false), "another body");
+        assert!(!found([9, 0], [3, 3], true), "its own");
+        assert!(!found([0, 0], [0, 0], false));
+    }
+
+    #[test]
+    fn one_of_two_that_wait_with_the_same_body_is_not_followed() {
+        let content = |whole| RequestContent { whole, body: 3 };
+        let mut all = HandedOnRequests::default();
+        let is_followed = |all: &mut HandedOnRequests| {
+            let by = || Some(MIDDLE);
+            let found = all.origin(direction(2), (content(0), false), by, (Nanos(9), Nanos(50)));
+            found.unwrap().is_sample
+        };
+        all.asked(content(8), asked(7), false);
+        assert!(is_followed(&mut all));
+        all.asked(content(9), asked(8), false);
+        assert!(is_followed(&mut all), "the one before was handed on");
+        all.asked(content(8), asked(9), false);
+        all.asked(content(9), asked(10), false);
+        assert!(!is_followed(&mut all), "which of the two is it?");
     }
 }

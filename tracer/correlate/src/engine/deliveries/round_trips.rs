@@ -67,10 +67,11 @@ impl Deliveries {
         let asks_for_itself = asks_for_itself(direction, flows);
         let end =
             |direction, c: &Context<'_>| Some(Receiver::at(&c.conversations.node(direction)?));
-        let may_be_handed_on = content != 0 && (!is_brokered || is_here && !asks_for_itself);
-        let origin = || {
-            let (of, at) = ((content, is_brokered), (at, self.hold()));
-            self.handed_on.origin(direction, of, || end(direction, c), at)
+        let may_be_handed_on = content.is_some() && (!is_brokered || is_here && !asks_for_itself);
+        let hold = self.hold();
+        let mut origin = || {
+            let of = (content, is_brokered);
+            self.handed_on.origin(direction, of, || end(direction, c), (at, hold))
         };
         let origin = if may_be_handed_on { origin() } else { None };
         let mut is_sample = false;
@@ -86,7 +87,7 @@ impl Deliveries {
             let is_chosen = flow.round_trips.get_or_insert_default().asked(number, extent, at);
             is_sample = is_chosen && is_here;
         }
-        let may_go_on = content != 0 && (!is_brokered || is_sample);
+        let may_go_on = content.is_some() && (!is_brokered || is_sample);
         if let Some(to) = may_go_on.then(|| end(direction.back(), c)).flatten() {
             let request = ArrivedRequest::new(direction, number, to, (at, is_sample));
             self.handed_on.asked(content, request, is_brokered);

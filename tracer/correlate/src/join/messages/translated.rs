@@ -6,11 +6,11 @@
 //! ```
 
 use super::super::index::Known;
-use super::super::new_leg::NewLeg;
+use super::super::new_leg::{NewLeg, Toward};
 use super::super::open::{LegState, Message};
 use super::Messages;
 use super::matching::SEARCHED;
-use wirelap_flow::{Direction, Identity, Node};
+use wirelap_flow::{Direction, Identity, LegKey, Node};
 use wirelap_protocols::MessageRouting;
 
 impl Messages {
@@ -44,6 +44,21 @@ impl Messages {
     pub(super) fn is_bridge(&self, new: &NewLeg) -> bool {
         new.message.topology == MessageRouting::Brokered
             && new.ends.sender.pid.is_some_and(|pid| self.forwarders.is_server(pid))
+    }
+
+    /// True if a leg brings a message back to a server that had sent it on, on the same topic, from another server: their bridges are a
+    /// loop.
+    pub fn is_looped(&self, new: &NewLeg, key: LegKey) -> bool {
+        let is_same = |leg: &LegState| {
+            let message = self.open.get(leg.message);
+            message.is_some_and(|message| message.facts.subject == new.message.subject)
+        };
+        new.reader.toward == Toward::Server
+            && self.is_bridge(new)
+            && self
+                .path(key.0)
+                .skip(1)
+                .any(|leg| leg.sender().is(&new.ends.receiver) && is_same(leg))
     }
 
     fn of_identity(&self, identity: Identity) -> impl DoubleEndedIterator<Item = &Message> {
