@@ -93,15 +93,12 @@ impl Picture<'_> {
         for (direction, conversation) in conversations.flows().iter() {
             let row = conversation.row.map(|(row, _)| rows.root(row));
             let of_row = row.map(|row| (row, conversation.holes()));
-            let unrecognised = || {
-                let (row, undecoded_bytes) = conversations.unrecognised_of(direction, rows)?;
-                Some((row, Holes { undecoded_bytes, ..Holes::default() }))
-            };
-            if let Some((row, holes)) = of_row.or_else(unrecognised)
-                && !is_uncounted(conversation, row, rows)
-                && let Some(sum) = all.get_mut(row.0 as usize)
-            {
-                *sum += holes;
+            for (row, holes) in of_row.into_iter().chain(conversations.hidden_of(direction, rows)) {
+                if !is_uncounted(conversation, row, rows)
+                    && let Some(sum) = all.get_mut(row.0 as usize)
+                {
+                    *sum += holes;
+                }
             }
         }
         all
