@@ -200,6 +200,8 @@ pub struct GivenUp {
     /// Time at which it was found first.
     pub at: Nanos,
     pub payload_len: u64,
+    /// The time until which its broker keeps it for subscribers that are away.
+    pub kept_until: Nanos,
     /// Some of its legs were not complete.
     pub was_open: bool,
     pub left: Leftover,

@@ -270,6 +270,12 @@ impl Conversation {
         }
     }
 
+    /// The time until which its server keeps what comes for its client, whose connection is closed at `at`.
+    pub fn session_until(&self, at: Nanos) -> Option<Nanos> {
+        let State::Decoding(_, connection) = &self.state else { return None };
+        Some(connection.keeps_for_client().until(at)).filter(|&until| until > at)
+    }
+
     /// One of its ends is gone.
     pub fn close(&mut self) {
         self.life.is_closed = true;

@@ -109,7 +109,7 @@ impl Conversations {
         if let Some(conversation) = self.flows.get_mut(direction)
             && !conversation.life.is_closed
         {
-            let left = conversation.left();
+            let (left, session_until) = (conversation.left(), conversation.session_until(at));
             conversation.close();
             let has_farewell = conversation.protocol().is_some_and(Protocol::announces_close);
             let farewell = conversation.ledger.farewell();
@@ -118,12 +118,13 @@ impl Conversations {
             let by = farewell.or(conversation.life.closed_by).unwrap_or(direction.side);
             let unsubscribed =
                 conversation.flows.each_ref().map(|flow| flow.control().unsubscribed);
-            self.closed.note(Direction { side: by, ..direction }, is_abrupt, unsubscribed);
+            let closer = Direction { side: by, ..direction };
+            self.closed.note(closer, is_abrupt, unsubscribed, session_until);
             self.closing.push_back(Direction { side: Side::A, ..direction });
             if left != LeftMessages::default() {
                 self.left.push((direction, left));
             }
-            self.note_closed_by(at, Direction { side: by, ..direction });
+            self.note_closed_by(at, closer);
             self.note_named_end(at, direction, Some(by));
         }
     }

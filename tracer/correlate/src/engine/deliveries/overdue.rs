@@ -2,6 +2,7 @@
 
 use super::super::conversations::Conversations;
 use super::busy_readers::{BusyReaders, RowTopic};
+use super::expire::waits_in_session;
 use super::outstanding::{LiesUnread, Outstanding};
 use super::requests::TopicRequests;
 use super::under_way::awaits_acknowledgement;
@@ -123,7 +124,8 @@ impl Deliveries {
             let reader = row.readers.before(message.facts.subject, message.at);
             if let Some(departure) = reader.and_then(|reader| seen.conversations.departure(reader))
             {
-                losses.abandon(1, departure);
+                let kept_until = message.facts.kept_for.until(message.at);
+                losses.abandon(1, departure, waits_in_session(&departure, kept_until, now));
             }
         }
     }

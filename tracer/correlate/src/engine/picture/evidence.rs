@@ -84,6 +84,7 @@ impl Picture<'_> {
             .copied()
             .chain(full)
             .chain(losses.abandoned.left_by)
+            .chain(losses.abandoned.session_of)
             .chain(losses.passed_over.by)
             .chain(losses.put_back.all().filter_map(|(_, count)| count.by))
             .chain(losses.not_kept.by)
