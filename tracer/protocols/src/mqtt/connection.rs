@@ -399,14 +399,17 @@ mod tests {
     /// For how long the server keeps what comes for the client, which has said this to connect and was sent a message of this `QoS`.
     fn kept(connect: &[u8], qos: u8) -> KeptFor {
         let mut connection = MqttConnection::new();
-        let mut streams = [Side::A, Side::B].map(|side| Stream::new(side, Offset::START));
+        let mut streams = [Side::A, Side::B].map(|side| Stream::new(side, false));
+        let mut ends = [Offset::START; 2];
         let message =
             [&[0x30 | qos << 1, 3 + 2 * qos, 0, 1, b't'][..], &[0, 1][..usize::from(2 * qos)]]
                 .concat();
         let connack: &[u8] =
             if connect.get(8) == Some(&5) { &[0x20, 3, 0, 0, 0] } else { &[0x20, 2, 0, 0] };
         for (side, bytes) in [(Side::A, connect), (Side::B, connack), (Side::B, &message)] {
-            streams[side as usize].bytes(bytes, &mut connection, &mut Told::default());
+            let (stream, at) = (&mut streams[side as usize], &mut ends[side as usize]);
+            stream.feed(*at, bytes, 0, &mut connection, &mut Told::default());
+            *at = at.plus(bytes.len() as u64);
         }
         connection.keeps_for_client()
     }
