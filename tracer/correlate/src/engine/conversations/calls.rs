@@ -62,6 +62,10 @@ impl Conversations {
         conversation.places.claim = Claim::Possible;
         conversation.is_subflow |= socket.is_subflow;
         conversation.flow_mut(other).receiver = Some(socket.id);
+        if socket.origin == SocketOrigin::Existing && !socket.is_subflow {
+            conversation.flow_mut(direction.side).start.found_open[0] = socket.tx_next;
+            conversation.flow_mut(other).start.found_open[1] = socket.rx_next;
+        }
         if matches!(socket.origin, SocketOrigin::Connected | SocketOrigin::Accepted) {
             conversation.life.opened.get_or_insert(at);
         }
@@ -310,6 +314,7 @@ impl Conversations {
             ReadKind::Stream { end, len } => {
                 let direction = self.tx_way(read.socket, &mut out.accounts.totals)?.back();
                 let flow = self.flows.flow_mut(direction)?;
+                flow.start.found_open[1] = None;
                 let end = flow.counter(end)?;
                 let start = Offset(end.0.saturating_sub(u64::from(len)));
                 flow.packets.prove_passed(end);

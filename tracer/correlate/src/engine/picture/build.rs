@@ -42,18 +42,20 @@ impl Picture<'_> {
         self.tell_brokers_apart(&mut groups);
         self.tell_peers_apart(&mut groups);
         self.note_encrypted(&mut groups);
+        let mut notes = notes_of_all(
+            &self.accounts.totals,
+            self.seen.conversations.tls_counts(),
+            self.unread_websockets(),
+            self.detail,
+        );
+        notes.extend(self.unread_before(now));
         Snapshot {
             hosts: Vec::new(),
             at: now,
             since,
             united: self.accounts.rows.united(),
             trust: self.trust(&groups, since, now),
-            notes: notes_of_all(
-                &self.accounts.totals,
-                self.seen.conversations.tls_counts(),
-                self.unread_websockets(),
-                self.detail,
-            ),
+            notes,
             breakdown: self.breakdown(&groups, since),
             unix_servers: Vec::new(),
             slow: self.slow_subscribers(),
