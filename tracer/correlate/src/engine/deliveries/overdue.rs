@@ -200,6 +200,9 @@ fn unacknowledged_by(one: &Outstanding<'_>, now: Nanos, seen: Observed<'_>) -> O
     let is_due = !one.message.facts.is_delayed();
     let row = seen.rows.get(one.message.facts.row).filter(|_| is_due)?;
     let reader = row.readers.before(topic, at)?;
+    if row.readers.is_unconfirmed(topic, reader.direction) {
+        return None;
+    }
     let flows = seen.conversations.flows();
     awaits_acknowledgement(reader, topic, (at, now), flows).then(|| reader.pid.unwrap_or_default())
 }
