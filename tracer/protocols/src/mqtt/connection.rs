@@ -401,11 +401,11 @@ mod tests {
         let mut connection = MqttConnection::new();
         let mut streams = [Side::A, Side::B].map(|side| Stream::new(side, false));
         let mut ends = [Offset::START; 2];
-        let message =
-            [&[0x30 | qos << 1, 3 + 2 * qos, 0, 1, b't'][..], &[0, 1][..usize::from(2 * qos)]]
-                .concat();
-        let connack: &[u8] =
-            if connect.get(8) == Some(&5) { &[0x20, 3, 0, 0, 0] } else { &[0x20, 2, 0, 0] };
+        let is_v5 = connect.get(8) == Some(&5);
+        let more = [&[0, 1][..usize::from(2 * qos)], &[0][..usize::from(is_v5)]].concat();
+        let len = 3 + u8::try_from(more.len()).unwrap();
+        let message = [&[0x30 | qos << 1, len, 0, 1, b't'][..], &more].concat();
+        let connack: &[u8] = if is_v5 { &[0x20, 3, 0, 0, 0] } else { &[0x20, 2, 0, 0] };
         for (side, bytes) in [(Side::A, connect), (Side::B, connack), (Side::B, &message)] {
             let (stream, at) = (&mut streams[side as usize], &mut ends[side as usize]);
             stream.feed(*at, bytes, 0, &mut connection, &mut Told::default());

@@ -76,8 +76,9 @@ fn snapshot_note(note: &SnapshotNote) -> String {
                 _ => format!("on {connections} connections, among them that with {peer}"),
             };
             format!(
-                "{comm} (PID {}) reads nothing: {} that had been sent to it {places} before the observation began {} still unread. It is \
+                "{} (PID {}) reads nothing: {} that had been sent to it {places} before the observation began {} still unread. It is \
                  stopped, hangs or waits for something else: see what its threads do.",
+                comm.as_str(),
                 pid.0,
                 counted(*bytes, "byte"),
                 one_or(*bytes, "is", "are")
