@@ -10,6 +10,9 @@ use wirelap_protocols::QueueLimits;
 /// The remedy where a log had no more what a reader came for.
 const KEEP_LONGER: &str = "keep messages for longer (`retention.ms` and `retention.bytes` in Kafka; `max_age`, `max_msgs` and `max_bytes` of a stream in JetStream), or read them sooner: more consumers, and an alarm on how far they are behind";
 
+/// The remedy where a broker keeps messages for a client that is away.
+const CONNECT_AGAIN: &str = "the client gets them when it connects again; see that the broker's queue for it is long enough (`max_queued_messages` in mosquitto), and delete sessions whose clients do not come back";
+
 pub const WORDS: VerdictWords = VerdictWords {
     title: "messages sent and never delivered",
     short: "never delivered",
@@ -19,6 +22,10 @@ pub const WORDS: VerdictWords = VerdictWords {
     remedy: |_| "compare what is sent and what is subscribed, and see the broker's own counters and log",
     own_remedy: |own, _| own.never_delivered,
     of_verdict: |verdict, why| {
+        let is_in_session = |clause: &Clause| matches!(clause, Clause::KeptInSession { .. });
+        if !verdict.evidence.is_empty() && verdict.evidence.iter().all(is_in_session) {
+            return Some(CONNECT_AGAIN.to_owned());
+        }
         let is_not_kept = |clause: &Clause| matches!(clause, Clause::NotKept { .. });
         if !verdict.evidence.is_empty() && verdict.evidence.iter().all(is_not_kept) {
             return Some(KEEP_LONGER.to_owned());
