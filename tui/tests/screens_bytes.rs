@@ -51,6 +51,7 @@ fn holes_and_retransmissions() {
         unread_messages: 0,
         unread_packets: 0,
         unfinished_messages: 0,
+        encrypted_connections: 0,
     };
     group.overhead.detail.retransmissions = 17;
     group.overhead.detail.legs[2][Part::Retransmitted] = 23_456;

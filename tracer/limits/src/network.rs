@@ -78,3 +78,10 @@ pub const ENDED_TOGETHER: Nanos = ms(1_500);
 /// Bytes of a connection from which on it is told that its protocol is not known: fewer may be keep-alives, which alone do not tell a
 /// protocol.
 pub const MIN_UNRECOGNISED_BYTES: u64 = 1024;
+
+/// Bytes, sent before the observation began and never read, from which on it is told: fewer may be what a protocol says besides, to a
+/// program that only writes (the tickets of TLS).
+pub const MIN_UNREAD_BEFORE: u64 = 1024;
+
+/// Time of observation after which who has read nothing of that is told.
+pub const LEAST_UNREAD_BEFORE: Nanos = ms(5_000);

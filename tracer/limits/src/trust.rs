@@ -62,6 +62,9 @@ pub const CUT_SHORT: TrustLimits = TrustLimits { reduced: 0.0, unusable: NEVER }
 /// Messages that nobody can count beside those that are counted.
 pub const ENCRYPTED: TrustLimits = TrustLimits { reduced: 0.0, unusable: 0.5 };
 
+/// Limits for encrypted connections: the number of messages in them is not known; the times of the others are right.
+pub const ENCRYPTED_CONNECTIONS: TrustLimits = TrustLimits { reduced: 0.0, unusable: NEVER };
+
 /// Limits for messages in shared memory: the number of those that are not seen is not known; those
 /// that are seen are right.
 pub const SHARED_MEMORY: TrustLimits = TrustLimits { reduced: 0.0, unusable: NEVER };

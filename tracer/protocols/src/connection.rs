@@ -2,7 +2,7 @@
 
 use crate::remedies::Remedies;
 use crate::side::Side;
-use crate::{FrameSink, Memory, SignatureMatch};
+use crate::{FrameSink, KeptFor, Memory, SignatureMatch};
 use wirelap_events::{ByteRange, Frame, FrameClass, Size, Transport};
 
 /// Bytes that are kept of a PDU that is spread over several packets; further bytes are counted, not stored.
@@ -282,6 +282,12 @@ pub trait Connection: Send {
     /// Returns the encryption by which, from now on, no message can be decoded; `None` if there is none.
     fn encryption(&self) -> Option<Encryption> {
         None
+    }
+
+    /// Returns for how long the server keeps what comes for its client once the connection is closed, in a session that the client goes on
+    /// with later.
+    fn keeps_for_client(&self) -> KeptFor {
+        KeptFor::Nobody
     }
 
     /// True if messages are compressed and refer to earlier ones that were not captured, so that they cannot be decoded.

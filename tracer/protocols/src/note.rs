@@ -76,6 +76,22 @@ pub enum KeptFor {
     For(Nanos),
 }
 
+impl KeptFor {
+    /// For so many seconds.
+    pub(crate) fn seconds(seconds: u32) -> KeptFor {
+        KeptFor::For(Nanos::from_millis(u64::from(seconds).saturating_mul(1_000)))
+    }
+
+    /// The time until which it is kept that came at `at`.
+    pub fn until(self, at: Nanos) -> Nanos {
+        match self {
+            KeptFor::Ever => Nanos(u64::MAX),
+            KeptFor::Nobody => at,
+            KeptFor::For(time) => at + time,
+        }
+    }
+}
+
 /// Participants of a domain whose messages are not seen, or may not be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnseenParties {

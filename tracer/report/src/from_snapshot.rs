@@ -95,6 +95,7 @@ pub fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
             unseen_sent: group.holes.sent.into(),
             unseen_received: group.holes.received.into(),
             unfinished: group.holes.unfinished_messages,
+            encrypted_connections: group.holes.encrypted_connections,
             ..ReportedTrust::from(trust).with_uncertain(group.uncertain)
         },
         muted: group.muted.map(ReportedMuted::from),

@@ -159,6 +159,7 @@ impl RunResult {
                 unread_packets: trust.unread_packets,
                 unread_messages: trust.unread_messages,
                 unfinished_messages: trust.unfinished,
+                encrypted_connections: trust.encrypted_connections,
             },
             evicted: trust.evicted,
             uncertain: UncertainCounts {

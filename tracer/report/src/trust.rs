@@ -72,6 +72,9 @@ pub struct ReportedTrust {
     /// Messages that are encrypted by their protocol. They are not in any other count.
     #[serde(default)]
     pub encrypted: u64,
+    /// Encrypted connections of the server that were not read. Messages in them are not in any count.
+    #[serde(default, skip_serializing_if = "crate::run::is_zero")]
+    pub encrypted_connections: u64,
     /// Pairs of a writing and a reading participant on one host that hand messages over in shared memory (DDS), as discovery says:
     /// these are not seen, and in no count.
     #[serde(default)]

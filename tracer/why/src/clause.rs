@@ -169,6 +169,8 @@ pub enum Clause {
     ReaderLeft { reader: Option<(Pid, Option<Comm>)>, departure: Departure, is_abrupt: bool },
     /// Messages that the broker read after that, which it may keep for who reads next.
     AfterReaderLeft { messages: u64, sent: u64, is_kept: bool },
+    /// Messages that the broker keeps in the session of a subscriber that is away, and that subscriber.
+    KeptInSession { messages: u64, sent: u64, reader: Option<(Pid, Option<Comm>)> },
     /// Messages that a subscriber had not got when its connection was closed; its name; and how many messages `others` had not, at
     /// how many times.
     LeftBehind { most: MostLeft, name: Option<Comm>, others: (u64, u64) },

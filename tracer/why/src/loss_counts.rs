@@ -102,6 +102,10 @@ pub struct AbandonedMessages {
     pub departure: Departure,
     /// One of these subscribers' connections was closed without the farewell that its protocol has.
     pub is_abrupt: bool,
+    /// Those besides that their server keeps in a session of their subscriber.
+    pub in_session: u64,
+    /// The subscriber whose session that is, the last time.
+    pub session_of: Option<Pid>,
 }
 
 /// Records that no reader was sent: behind those of a reader that was seen before, and behind those of its own group.
@@ -258,10 +262,13 @@ impl Losses {
         (missing.saturating_mul(TOLERATED_LOSS) > told.due).then_some((missing, told.due))
     }
 
-    /// So many messages came when their reader had left in this way.
-    pub fn abandon(&mut self, messages: u64, closed: ClosedConnection) {
-        if messages > 0 {
-            let sum = &mut self.abandoned;
+    /// So many messages came when their reader had left in this way, and wait in its session or not.
+    pub fn abandon(&mut self, messages: u64, closed: ClosedConnection, is_in_session: bool) {
+        let sum = &mut self.abandoned;
+        if is_in_session {
+            sum.in_session.grow(messages);
+            sum.session_of = closed.pid.or(sum.session_of);
+        } else if messages > 0 {
             sum.messages.grow(messages);
             sum.left_by = closed.pid.or(sum.left_by);
             sum.departure = Departure::of(&closed);
@@ -318,6 +325,8 @@ impl AbandonedMessages {
         self.left_by = other.left_by.or(self.left_by);
         self.departure = self.departure.max(other.departure);
         self.is_abrupt |= other.is_abrupt;
+        self.in_session.grow(other.in_session);
+        self.session_of = other.session_of.or(self.session_of);
     }
 }
 

@@ -297,6 +297,7 @@ prop_compose! {
                 sent: Unseen { packets: duplicates, bytes: sent },
                 received: Unseen { packets: matched, bytes: delivered },
                 uncaptured_bytes: warmup, undecoded_bytes: uncovered, unread_messages: retained, unfinished_messages: retained, unread_packets: sent,
+                encrypted_connections: matched,
             },
         }
     }

@@ -10,8 +10,8 @@ use wirelap_figures::{
     BreakdownQuery, BreakdownTable, ClientNames, Dimension, MessageEnd, Owner, Pauses, ReaderGroup,
 };
 use wirelap_flow::{
-    Conversation, Direction, EndedUnknown, FlowEnds, Label, Ledger, Overhead, ProbeConnections,
-    Unknown, UnknownKey, UnknownTraffic,
+    Conversation, Direction, EndedUnknown, FlowEnds, Holes, Label, Ledger, Overhead,
+    ProbeConnections, Unknown, UnknownKey, UnknownTraffic,
 };
 use wirelap_why::{LagTable, Shortfalls};
 
@@ -127,9 +127,9 @@ impl Accounts {
     }
 
     /// Keeps what a conversation that is forgotten adds to what is not known of a row.
-    pub fn keep_unrecognised(&mut self, row: GroupId, bytes: u64) {
+    pub fn keep_hidden(&mut self, row: GroupId, holes: Holes) {
         if let Some(row) = self.rows.get_mut(row) {
-            row.past.holes.undecoded_bytes.grow(bytes);
+            row.past.holes += holes;
         }
     }
 

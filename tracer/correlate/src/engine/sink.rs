@@ -12,7 +12,7 @@ pub enum Nondelivery {
     Lost,
     /// Nobody was seen to read its bytes, which may wait in a socket.
     Unread,
-    /// Nobody is known whom it would have been for.
+    /// Nobody is known whom it would have been for, or its server keeps it for a subscriber that is away.
     ForNobody,
     /// A pause of the observation, or a lost event, hides the rest of its way.
     NotFollowed,

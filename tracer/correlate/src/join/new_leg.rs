@@ -108,6 +108,8 @@ pub struct MessageFacts {
     pub withheld: Option<Withheld>,
     /// A number for what it told, on its first leg, of queues and exchanges that it was in before; 0 for nothing.
     pub past: u32,
+    /// Time for which its broker keeps it for subscribers that are away.
+    pub kept_for: KeptFor,
 }
 
 impl MessageFacts {
@@ -168,8 +170,6 @@ pub struct NewLeg {
     pub place: Option<LogPlace>,
     /// Number of messages of that log between it and what its reader was sent before.
     pub follows_after: u64,
-    /// Time for which its broker keeps it for subscribers that are away.
-    pub kept_for: KeptFor,
     /// Nothing but its place tells which message it is.
     pub is_by_place: bool,
 }

@@ -9,7 +9,7 @@ use wirelap_events::{
     TopicId, Transport,
 };
 use wirelap_flow::{Direction, FlowEnds, LegKey, Node, Way};
-use wirelap_protocols::LogPlace;
+use wirelap_protocols::{KeptFor, LogPlace};
 
 /// A place in the table of legs, or none. It takes four bytes: there are many legs, and each refers to several others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +111,8 @@ pub struct LegState {
     /// The name of the client that it leads to, if no other client of its server has it.
     pub(super) client: Option<TopicId>,
     pub start_up: bool,
+    /// True if its reader need not acknowledge it: it is kept for nobody.
+    pub is_unconfirmed: bool,
     /// A number for the first bytes of its connection, from which its offsets count; 0 if they were not seen.
     pub(super) opening: u32,
     /// True if it is not known which connection of a proxy the leg continues.
@@ -200,6 +202,8 @@ pub struct GivenUp {
     /// Time at which it was found first.
     pub at: Nanos,
     pub payload_len: u64,
+    /// The time until which its broker keeps it for subscribers that are away.
+    pub kept_until: Nanos,
     /// Some of its legs were not complete.
     pub was_open: bool,
     pub left: Leftover,
@@ -228,6 +232,7 @@ impl LegState {
             reader: new.reader,
             client: new.client.map(|client| client.name),
             start_up: new.start_up,
+            is_unconfirmed: new.message.kept_for == KeptFor::Nobody,
             opening: new.opening,
             is_guessed: false,
             leg: KeptLeg::Open,

@@ -187,6 +187,15 @@ impl Rows {
         served.or_else(|| self.iter().find(|(_, row)| is_named(row)).map(|(id, _)| id))
     }
 
+    /// The rows of a process that serves them and passes their messages on, at whatever addresses.
+    pub fn of_broker(&self, pid: Pid) -> impl Iterator<Item = GroupId> + '_ {
+        let passes_on = move |row: &Row| {
+            row.server == Some(pid)
+                && (row.is_brokered || row.roles.get(&pid).is_some_and(|role| role.forwards))
+        };
+        self.iter().filter(move |(_, row)| passes_on(row)).map(|(id, _)| id)
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (GroupId, &Row)> {
         (0..).map(GroupId).zip(&self.all)
     }

@@ -32,6 +32,8 @@ struct TopicReader {
     /// The consumer or channel of the connection, if it asks for messages by their place: it gets them in order, and none is lost that
     /// way.
     asks_on: Option<u64>,
+    /// True if the last of them that was noted needs no acknowledgement (`QoS` 0).
+    is_unconfirmed: bool,
     first: Nanos,
     last: Nanos,
     /// The latest sampling windows in which messages were sent and passed on, by their start, and when the last of each was sent.
@@ -124,10 +126,25 @@ impl TopicReaders {
             direction,
             pid,
             asks_on,
+            is_unconfirmed: false,
             first: at,
             last: at,
             windows: ArrayVec::new(),
         });
+    }
+
+    /// Notes if messages of a topic need an acknowledgement of the reader in `direction`.
+    pub fn note_confirmation(&mut self, subject: u64, direction: Direction, is_unconfirmed: bool) {
+        let readers = self.0.get_mut(&subject).into_iter().flat_map(|topic| &mut topic.readers);
+        for reader in readers.filter(|reader| reader.direction == direction) {
+            reader.is_unconfirmed = is_unconfirmed;
+        }
+    }
+
+    /// True if the reader in `direction` gets the topic's messages without having to acknowledge them.
+    pub fn is_unconfirmed(&self, subject: u64, direction: Direction) -> bool {
+        let readers = self.0.get(&subject).into_iter().flat_map(|topic| &topic.readers);
+        readers.filter(|reader| reader.direction == direction).any(|reader| reader.is_unconfirmed)
     }
 
     /// A message was passed on in `direction`, to a reader that got earlier ones of the topic.

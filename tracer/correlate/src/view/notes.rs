@@ -1,6 +1,7 @@
 //! Notes for the user beside the figures, as codes with their numbers. `wirelap-report` has the words.
 
-use wirelap_events::{Nanos, TraceDetail};
+use std::net::SocketAddr;
+use wirelap_events::{Comm, Nanos, Pid, TraceDetail};
 use wirelap_flow::TlsCounts;
 
 /// A note for the user beside the figures of a snapshot.
@@ -31,6 +32,17 @@ pub enum SnapshotNote {
     UnreadWebSockets {
         /// Those connections.
         connections: u64,
+    },
+    /// A process has read nothing of what had been sent to it before the observation began.
+    UnreadBefore {
+        /// The process, and its name.
+        reader: (Pid, Comm),
+        /// Its connections with such bytes.
+        connections: u64,
+        /// The peer of the one with the most of them.
+        peer: SocketAddr,
+        /// All these bytes.
+        bytes: u64,
     },
     /// Times of events that contradict others were left out.
     ContradictoryTimes {

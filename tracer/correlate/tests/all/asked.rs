@@ -1,8 +1,10 @@
 //! Messages that a broker has and does not send: it was asked for them, or nobody asks.
 
 use crate::audience::{AMQP, NATS, Watch};
+use crate::brokered::BROKER;
 use wirelap_correlate::{Severity, VerdictKind, Whereabouts};
 use wirelap_events::{Body, Nanos, ThreadActivity, ThreadState};
+use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish_with};
 use wirelap_test_support::compose::{amqp, kafka, nats};
 use wirelap_test_support::world::{Connection, World, process};
 
@@ -181,4 +183,45 @@ fn a_consumer_that_does_not_acknowledge_is_named() {
     let unread = (Whereabouts::ReaderQueue, Some(30), VerdictKind::ClientStalled);
     assert_eq!(found_after(39, 39), Found(vec![unread]), "what it has not read comes first");
     assert_eq!(found_after(40, 40), Found(vec![]), "most of what is published has not gone on");
+}
+
+/// The findings on a broker of MQTT one of whose subscribers gets a topic with `QoS` 1, which it acknowledges but for the last message if it
+/// is `silent`, and one with `QoS` 0. After forty of each, what comes of the first topic is not passed on, and of the other one neither
+/// if the broker `hangs`.
+fn found_of_both(silent: bool, hangs: bool) -> Found {
+    let mut world = World::new();
+    let [mut publisher, mut consumer] = join(&mut world, BROKER, [CONNECT, CONNACK]);
+    let confirmed = |n: u32| publish_with(0x32, "a", format!("value {n}").as_bytes());
+    let unconfirmed = |n: u32| publish_with(0x30, "b", format!("number {n}").as_bytes());
+    let receipt: &[u8] = &[0x40, 2, 0, 7];
+    for n in 0..40 {
+        for bytes in [confirmed(n), unconfirmed(n)] {
+            world.message(&mut publisher.up, &bytes);
+            world.message(&mut consumer.down, &bytes);
+            if bytes[0] == 0x32 && !(silent && n == 39) {
+                world.message(&mut consumer.up, receipt);
+            }
+        }
+    }
+    let mut watch = Watch::new(world);
+    watch.take(100);
+    for n in 40..43 {
+        for bytes in [confirmed(n), unconfirmed(n)] {
+            watch.world.message(&mut publisher.up, &bytes);
+            if bytes[0] == 0x30 && !hangs {
+                watch.world.message(&mut consumer.down, &bytes);
+            }
+        }
+        watch.take(20);
+    }
+    watch.take(2_000);
+    Found::now(&mut watch)
+}
+
+#[test]
+fn what_needs_no_acknowledgement_does_not_wait_for_one() {
+    let hangs = (Whereabouts::Broker, Some(10), VerdictKind::BrokerStalled);
+    let silent = (Whereabouts::Unacknowledged, Some(30), VerdictKind::FetchWait);
+    assert_eq!(found_of_both(false, true), Found(vec![hangs]));
+    assert_eq!(found_of_both(true, false), Found(vec![silent]));
 }

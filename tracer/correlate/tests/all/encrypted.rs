@@ -1,8 +1,10 @@
 //! Messages that their protocol encrypts: a row that has some is no idle one.
 
+use crate::brokered::BROKER;
 use crate::played::Played;
-use wirelap_correlate::{Config, DoubtReason, GroupNote, Reliability};
-use wirelap_test_support::compose::{opcua, zmtp};
+use wirelap_correlate::{Config, Doubt, DoubtReason, Group, GroupNote, Reliability, VerdictKind};
+use wirelap_test_support::compose::mqtt::publish;
+use wirelap_test_support::compose::{opcua, payload, stamp, zmtp};
 use wirelap_test_support::world::{Connection, World, process};
 
 const MESSAGES: u64 = 30;
@@ -64,4 +66,60 @@ fn opc_ua_with_sign_and_encrypt() {
         world.message(way, &opcua::chunk('F', n.into(), &sealed));
     }
     check(&world, "opcua");
+}
+
+/// A record of TLS that is not read.
+fn record(len: usize) -> Vec<u8> {
+    let [high, low] = u16::try_from(len).unwrap().to_be_bytes();
+    [&[23, 3, 3, high, low], &vec![0xA7; len][..]].concat()
+}
+
+/// What is said of a broker's row with three messages that nobody got in plain text, and of another broker's row, where one of the first
+/// broker's other connections is in TLS: with a client, or with another server if it was opened by the broker.
+fn beside_tls(is_opened_by_broker: bool) -> [(u64, Vec<Doubt>, Vec<VerdictKind>); 2] {
+    let mut world = World::new();
+    let broker = process(10, "mosquitto");
+    let mut publisher = world.connect_mqtt(process(20, "pub"), "127.0.0.1:40020", broker, BROKER);
+    let mut tls = if is_opened_by_broker {
+        world.existing(broker, "127.0.0.1:40040", process(30, "other"), "127.0.0.1:8883")
+    } else {
+        world.existing(process(30, "sub"), "127.0.0.1:40030", broker, "127.0.0.1:8883")
+    };
+    for _ in 0..4 {
+        world.message(&mut tls.up, &record(300));
+        world.message(&mut tls.down, &record(300));
+    }
+    let elsewhere = process(11, "mosquitto");
+    let [mut from, mut to] = [21, 31].map(|pid| {
+        let at = format!("127.0.0.1:{}", 40_000 + pid);
+        world.connect_mqtt(process(pid, "client"), &at, elsewhere, "127.0.0.1:1884")
+    });
+    for n in 0..3 {
+        let [sent, other] =
+            [publish("t", &payload(stamp(n), 64)), publish("u", &payload(stamp(10 + n), 64))];
+        world.message(&mut publisher.up, &sent);
+        world.message(&mut tls.down, &record(sent.len() + 17));
+        world.message(&mut from.up, &other);
+        world.message(&mut to.down, &other);
+    }
+    let played = Played::of(&world);
+    let groups = &played.snapshot.groups;
+    let said = |port: u16| {
+        let is_its = |group: &&Group| group.endpoint.is_some_and(|at| at.port() == port);
+        let group = groups.iter().find(is_its).unwrap();
+        let kinds = group.why.verdicts.iter().map(|one| one.kind).collect();
+        (group.messages.delivered, group.doubts(&played.snapshot.trust), kinds)
+    };
+    [said(1883), said(1884)]
+}
+
+#[test]
+fn what_may_have_gone_on_in_tls_is_doubted_and_not_said_to_be_lost() {
+    for is_opened_by_broker in [false, true] {
+        let [hidden, other] = beside_tls(is_opened_by_broker);
+        let reason = DoubtReason::EncryptedConnections { connections: 1 };
+        let doubt = Doubt { reason, reliability: Reliability::Unusable };
+        assert_eq!(hidden, (0, vec![doubt], vec![]));
+        assert_eq!(other, (3, vec![], vec![]));
+    }
 }

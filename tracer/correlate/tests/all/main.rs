@@ -82,6 +82,7 @@ mod traces;
 mod transactions;
 mod translated;
 mod udp;
+mod unread_before;
 mod unseen;
 mod websocket;
 mod words;

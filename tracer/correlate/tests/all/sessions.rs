@@ -5,7 +5,7 @@ use crate::brokered::BROKER;
 use crate::words::words;
 use wirelap_correlate::{Severity, VerdictKind};
 use wirelap_events::{Body, Nanos, Seq};
-use wirelap_test_support::compose::mqtt::{connect, publish_with};
+use wirelap_test_support::compose::mqtt::{connect, connect_v5, publish_v5_with, publish_with};
 use wirelap_test_support::compose::{payload, stamp};
 use wirelap_test_support::world::{Connection, World, process};
 
@@ -128,4 +128,52 @@ fn a_process_that_comes_back_to_its_session_is_known_without_a_name() {
     assert_eq!(came_back_unnamed(true), None);
     let said = came_back_unnamed(false).unwrap();
     assert!(said.contains("30 messages had not been delivered to wanderer (pid 31)"), "{said}");
+}
+
+/// What is said of twenty messages of this `QoS` that came when the only subscriber, which got forty before, was gone: its session lasts for
+/// an hour, or ended with its connection.
+fn came_when_it_was_away(has_session: bool, qos: u8) -> (Severity, String) {
+    let mut world = World::new();
+    let mut publisher = join(&mut world, 20, "pub", false);
+    let mut own = open(&mut world, (31, "wanderer"), 40_031);
+    let hello = if has_session { connect_v5("wanderer") } else { connect("wanderer") };
+    let answer: &[u8] = if has_session { &[0x20, 3, 0, 0, 0] } else { &[0x20, 2, 0, 0] };
+    world.message(&mut own.up, &hello);
+    world.message(&mut own.down, answer);
+    let mut watch = Watch::new(world);
+    for n in 0..60 {
+        let world = &mut watch.world;
+        if n == 40 {
+            world.tell(Body::Closed(own.up.from.0), &[]);
+        }
+        let qos = if n < 40 { 1 } else { qos };
+        world.message(&mut publisher.up, &message(n, qos));
+        if n < 40 {
+            let bytes = if has_session {
+                publish_v5_with(0x30 | qos << 1, "t", &payload(stamp(n), 64))
+            } else {
+                message(n, qos)
+            };
+            world.message(&mut own.down, &bytes);
+        }
+        watch.take(100);
+    }
+    watch.take(3_000);
+    let mut groups = watch.correlator.snapshot(Nanos(watch.world.now)).groups;
+    let verdicts = groups.remove(0).why.verdicts;
+    let said = verdicts.iter().find(|one| one.kind == VerdictKind::NeverDelivered).unwrap();
+    (said.severity, words(said))
+}
+
+#[test]
+fn what_a_broker_keeps_for_who_is_away_is_told_and_not_lost() {
+    let (severity, text) = came_when_it_was_away(true, 1);
+    let kept = "20 of 60 messages came while wanderer (pid 31) was away: the broker keeps them for its session";
+    assert_eq!(severity, Severity::Note, "{text}");
+    assert!(text.contains(kept) && !text.contains("passed on to nobody"), "{text}");
+    for (has_session, qos) in [(true, 0), (false, 1)] {
+        let (severity, text) = came_when_it_was_away(has_session, qos);
+        assert_eq!(severity, Severity::Problem, "{text}");
+        assert!(text.contains("passed on to nobody") && !text.contains("session"), "{text}");
+    }
 }

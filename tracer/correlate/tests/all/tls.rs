@@ -2,7 +2,7 @@
 
 use crate::brokered::{BROKER, house};
 use crate::played::{Played, seen};
-use wirelap_correlate::{Config, Correlator, DeliverySink, Nondelivery};
+use wirelap_correlate::{Config, Correlator, DeliverySink, DoubtReason, Nondelivery};
 use wirelap_events::{Body, Delivery, GroupId, PlainText, Stage, TaskId, TextPlace, TopicId};
 use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish};
 use wirelap_test_support::compose::{payload, stamp};
@@ -18,6 +18,7 @@ enum Told {
     /// The reader's, a few bytes at a time.
     InParts,
     Both,
+    Nobody,
 }
 
 /// A world whose messages are in records of TLS 1.3.
@@ -63,7 +64,7 @@ impl Encrypted {
             self.plain((way.from.1.task, way.from.0), place, *told, text);
         }
         self.world.message(way, &record);
-        if self.told != Told::Sender {
+        if !matches!(self.told, Told::Sender | Told::Nobody) {
             let size = if self.told == Told::InParts { 3 } else { text.len() };
             for (n, part) in text.chunks(size).enumerate() {
                 let taken = if n == 0 { record_len } else { 0 };
@@ -189,4 +190,34 @@ fn the_topic_of_a_message_that_nobody_got_is_told_too() {
     let (mut publisher, _) = house(&mut world, 0);
     world.message(&mut publisher.up, &publish("u", &payload(stamp(0), 8)));
     assert_eq!(named(&world.events, true), [vec![b"u".to_vec()], vec![]]);
+}
+
+/// What is doubted of a row whose publisher's text is read, and of its subscriber's connection that of `told`, besides the client's first
+/// message.
+fn doubts_with(told: Told, count: u32) -> Vec<DoubtReason> {
+    let mut all = Encrypted { world: World::new(), told: Told::Sender, random: Random::new(7) };
+    let (mut publisher, _) = all.connect(20, "pub");
+    all.told = Told::Nobody;
+    let (mut up, mut subscriber) = all.connect(30, "sub");
+    all.told = Told::Sender;
+    all.message(&mut up, CONNECT);
+    for n in 0..count {
+        let bytes = publish("t", &payload(stamp(n), 64));
+        all.told = Told::Sender;
+        all.message(&mut publisher, &bytes);
+        all.told = told;
+        all.message(&mut subscriber, &bytes);
+    }
+    let played = Played::of(&all.world);
+    let doubts = played.group().doubts(&played.snapshot.trust);
+    doubts.into_iter().map(|doubt| doubt.reason).collect()
+}
+
+/// Of some libraries only what a program writes is read.
+#[test]
+fn a_direction_of_which_no_text_is_known_is_a_doubt() {
+    let half = [DoubtReason::EncryptedConnections { connections: 1 }];
+    assert_eq!(doubts_with(Told::Nobody, 40), half);
+    assert_eq!(doubts_with(Told::Sender, 40), []);
+    assert_eq!(doubts_with(Told::Nobody, 2), [], "the end of a handshake");
 }

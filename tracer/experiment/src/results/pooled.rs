@@ -241,7 +241,7 @@ fn trust(all: &[&Repetition], coverage: f64) -> ReportedTrust {
         }
         sum = wirelap_events::fieldwise!(sum + one => ReportedTrust {
             skipped_runs, fragmented_datagrams, late_events, events, uncaptured_bytes, undecoded_bytes, unread_messages,
-            unread_packets, unfinished, evicted, telescoping_violations;
+            unread_packets, unfinished, encrypted_connections, evicted, telescoping_violations;
             ..sum
         });
         sum.unseen_sent = sum.unseen_sent.plus(one.unseen_sent);

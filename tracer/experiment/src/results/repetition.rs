@@ -208,6 +208,8 @@ fn trust(outcome: &Outcome, messages: MessageCounts) -> ReportedTrust {
     groups(outcome).for_each(|group| uncertain.add(group.uncertain));
     let mut trust = trust.with_uncertain(uncertain);
     trust.unfinished = Count::sum(groups(outcome).map(|group| group.holes.unfinished_messages)).0;
+    trust.encrypted_connections =
+        Count::sum(groups(outcome).map(|group| group.holes.encrypted_connections)).0;
     trust.telescoping_violations = outcome.tally.telescoping_violations.0;
     let cost = outcome.cost.as_ref().and_then(|cost| cost.as_ref().ok());
     cost::tell(cost.copied(), &mut trust.tracer);

@@ -37,6 +37,8 @@ pub struct Holes {
     pub unread_messages: u64,
     /// Messages of which a part was sent, and the end was not seen.
     pub unfinished_messages: u64,
+    /// Connections in TLS or the like whose text is not read.
+    pub encrypted_connections: u64,
 }
 
 impl AddAssign for Holes {
@@ -48,5 +50,6 @@ impl AddAssign for Holes {
         self.unread_packets.grow(other.unread_packets);
         self.unread_messages.grow(other.unread_messages);
         self.unfinished_messages.grow(other.unfinished_messages);
+        self.encrypted_connections.grow(other.encrypted_connections);
     }
 }

@@ -33,6 +33,17 @@ pub struct ClosedConnection {
     pub by: ClosedBy,
     /// Time at which the process had last unsubscribed from something.
     pub unsubscribed: Option<Nanos>,
+    /// The time until which the server keeps what comes for its client in a session, if it does.
+    pub session_until: Option<Nanos>,
+}
+
+impl ClosedConnection {
+    /// True if the server goes on with the session of whoever read from the connection, and keeps messages in it at `now`.
+    pub fn keeps_session(&self, now: Nanos) -> bool {
+        self.session_until.is_some_and(|until| now < until)
+            && self.unsubscribed.is_none()
+            && self.by != ClosedBy::EndOfServer
+    }
 }
 
 /// The last connections that were closed.
@@ -49,21 +60,25 @@ struct Closing {
     by: Side,
     /// Times at which each side had last unsubscribed from something.
     unsubscribed: [Option<Nanos>; 2],
+    /// The time until which the server keeps what comes for its client.
+    session_until: Option<Nanos>,
 }
 
 impl ClosedConnections {
-    /// The conversation of `direction` ends, and its sender closed it. Each side had unsubscribed from something then.
+    /// The conversation of `direction` ends, and its sender closed it. Each side had unsubscribed from something then, and the server goes
+    /// on with its client's session for some time or not.
     pub fn note(
         &mut self,
         direction: Direction,
         is_abrupt: bool,
         unsubscribed: [Option<Nanos>; 2],
+        session_until: Option<Nanos>,
     ) {
         if self.0.len() >= LIMIT {
             self.0.pop_front();
         }
         let Direction { index, serial, side: by } = direction;
-        self.0.push_back(Closing { index, serial, is_abrupt, by, unsubscribed });
+        self.0.push_back(Closing { index, serial, is_abrupt, by, unsubscribed, session_until });
     }
 
     /// True if no connection is remembered.
@@ -80,7 +95,8 @@ impl ClosedConnections {
         let by = if found.by == direction.side { ClosedBy::Server } else { ClosedBy::Reader };
         let (is_abrupt, unsubscribed) =
             (found.is_abrupt, found.unsubscribed[direction.back().side as usize]);
-        Some(ClosedConnection { pid, is_abrupt, by, unsubscribed })
+        let session_until = found.session_until;
+        Some(ClosedConnection { pid, is_abrupt, by, unsubscribed, session_until })
     }
 }
 
@@ -93,14 +109,30 @@ mod tests {
         let direction = |serial, side| Direction { index: 1, serial, side };
         let mut closed = ClosedConnections::default();
         let closed_by = |by, unsubscribed| {
-            Some(ClosedConnection { pid: Some(Pid(7)), is_abrupt: true, by, unsubscribed })
+            let (pid, session_until) = (Some(Pid(7)), Some(Nanos(9)));
+            Some(ClosedConnection { pid, is_abrupt: true, by, unsubscribed, session_until })
         };
-        closed.note(direction(3, Side::A), true, [None, Some(Nanos(2))]);
+        closed.note(direction(3, Side::A), true, [None, Some(Nanos(2))], Some(Nanos(9)));
         let of = |side| closed.of((direction(3, side), Some(Pid(7))));
         assert_eq!(of(Side::B), closed_by(ClosedBy::Reader, None));
         assert_eq!(of(Side::A), closed_by(ClosedBy::Server, Some(Nanos(2))));
         assert_eq!(closed.of((direction(4, Side::A), None)), None);
-        (10..1_000).for_each(|serial| closed.note(direction(serial, Side::A), false, [None; 2]));
+        (10..1_000)
+            .for_each(|serial| closed.note(direction(serial, Side::A), false, [None; 2], None));
         assert_eq!((closed.of((direction(3, Side::B), None)), closed.0.len()), (None, LIMIT));
+    }
+
+    #[test]
+    fn a_session_lasts_until_its_time_or_its_server_ends() {
+        let keeps = |by, unsubscribed, now| {
+            let session_until = Some(Nanos(9));
+            ClosedConnection { pid: None, is_abrupt: true, by, unsubscribed, session_until }
+                .keeps_session(now)
+        };
+        assert!(keeps(ClosedBy::Reader, None, Nanos(8)));
+        assert!(keeps(ClosedBy::Server, None, Nanos(8)));
+        assert!(!keeps(ClosedBy::EndOfServer, None, Nanos(8)));
+        assert!(!keeps(ClosedBy::Reader, None, Nanos(9)));
+        assert!(!keeps(ClosedBy::Reader, Some(Nanos(1)), Nanos(8)));
     }
 }

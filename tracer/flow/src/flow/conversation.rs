@@ -270,6 +270,12 @@ impl Conversation {
         }
     }
 
+    /// The time until which its server keeps what comes for its client, whose connection is closed at `at`.
+    pub fn session_until(&self, at: Nanos) -> Option<Nanos> {
+        let State::Decoding(_, connection) = &self.state else { return None };
+        Some(connection.keeps_for_client().until(at)).filter(|&until| until > at)
+    }
+
     /// One of its ends is gone.
     pub fn close(&mut self) {
         self.life.is_closed = true;
@@ -303,6 +309,7 @@ impl Conversation {
             undecoded_bytes: self.undecoded_bytes(),
             unfinished_messages: connection.unfinished(),
             unread_packets: self.hidden.unread_packets,
+            encrypted_connections: self.hides_text().into(),
             ..Holes::default()
         };
         if self.ends_only {
@@ -313,6 +320,18 @@ impl Conversation {
             holes.received += flow.packets.unseen(PacketHook::Rx);
         }
         holes
+    }
+
+    /// True if it is encrypted, and the text of a direction or of both is not read. What a protocol encrypts itself, its decoder counts by
+    /// message.
+    pub fn hides_text(&self) -> bool {
+        match (&self.tls.text, &self.state) {
+            (Some(text), _) => text.is_half_read(),
+            (None, State::Decoding(_, connection)) => {
+                connection.encryption() == Some(Encryption::Tls)
+            }
+            (None, _) => self.foreign_name().is_some_and(|name| name.is_encrypted),
+        }
     }
 
     /// Takes the counts of what could not be seen since the last call, so that nobody has to look at idle

@@ -37,11 +37,15 @@ pub enum Piece<'a> {
 impl Piece<'_> {
     /// One past its last byte.
     pub fn end(&self) -> Offset {
+        let (Piece::Bytes { at, .. } | Piece::Gap { at, .. }) = *self;
+        at.plus(self.size())
+    }
+
+    /// Number of its bytes.
+    pub fn size(&self) -> u64 {
         match *self {
-            Piece::Bytes { at, bytes, missing } => {
-                at.plus((bytes.len() as u64).saturating_add(missing))
-            }
-            Piece::Gap { at, len } => at.plus(len),
+            Piece::Bytes { bytes, missing, .. } => (bytes.len() as u64).saturating_add(missing),
+            Piece::Gap { len, .. } => len,
         }
     }
 }

@@ -243,6 +243,11 @@ fn list<'a>(
     Ok(properties)
 }
 
+/// True if a CONNECT does not ask for a new session (Clean Session, Clean Start: MQTT 5.0 §3.1.2.4).
+pub(super) fn keeps_session(mut fields: MqttFields<'_>) -> bool {
+    protocol(&mut fields).and_then(|_| fields.u8()).is_ok_and(|flags| flags & 2 == 0)
+}
+
 /// True if a CONNECT says that it is of a bridge (see [`protocol`]).
 pub(super) fn is_bridge(mut fields: MqttFields<'_>) -> bool {
     fields.binary().and_then(|_| fields.u8()).is_ok_and(|level| level & 0x80 != 0)

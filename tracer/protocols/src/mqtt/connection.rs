@@ -1,7 +1,7 @@
 //! The decoder of one MQTT connection: frames, version, topic aliases, unacknowledged messages, subscriptions.
 
 use super::aliases::Aliases;
-use super::body::{Publish, check, client_id, is_bridge, protocol};
+use super::body::{Publish, check, client_id, is_bridge, keeps_session, protocol};
 use super::fields::{FieldError, MqttFields};
 use super::header::{FixedHeader, PacketType};
 use super::held::UnreleasedMessages;
@@ -9,11 +9,12 @@ use super::marks::RetainMarks;
 use super::packet::{split, strict};
 use super::reasons::refusal;
 use super::recognition;
+use super::session::MqttSession;
 use super::subscriptions::MqttSubscriptions;
 use super::version::KnownVersion;
 use crate::in_flight::InFlight;
 use crate::{Connection, FrameNote, FrameSink, KeptFor, Pdu, PduLen, Side, Withheld};
-use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, Nanos, Size};
+use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, Size};
 
 /// The decoder of one connection.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(super) struct MqttConnection {
     subscriptions: MqttSubscriptions,
     /// The RETAIN flags of the server's messages.
     marks: RetainMarks,
+    /// The client's session.
+    session: MqttSession,
 }
 
 impl MqttConnection {
@@ -43,6 +46,7 @@ impl MqttConnection {
             in_flight: Default::default(),
             subscriptions: MqttSubscriptions::default(),
             marks: RetainMarks::default(),
+            session: MqttSession::default(),
         }
     }
 
@@ -91,12 +95,12 @@ impl MqttConnection {
         match (publish.packet_id, publish.expiry) {
             (None, _) => out.note(FrameNote::KeptFor(KeptFor::Nobody)),
             (Some(_), Some(seconds)) => {
-                let time = Nanos::from_millis(u64::from(seconds).saturating_mul(1_000));
-                out.note(FrameNote::KeptFor(KeptFor::For(time)));
+                out.note(FrameNote::KeptFor(KeptFor::seconds(seconds)));
             }
             (Some(_), None) => {}
         }
         if self.server == Some(side) {
+            self.session.gets(header.qos());
             out.reader_group(self.subscriptions.group_of(topic));
             if header.retain()
                 && (self.subscriptions.keeps_mark(topic)
@@ -226,6 +230,8 @@ impl MqttConnection {
                     let most = properties.topic_alias_maximum.unwrap_or(0);
                     self.aliases[side.other() as usize].allow(most);
                 }
+                let is_kept = || keeps_session(fields);
+                self.session.note(header.kind, version, is_kept, &properties);
                 header.class
             }
             Err(FieldError::Short) => header.class,
@@ -290,6 +296,10 @@ impl Connection for MqttConnection {
 
     fn server(&self) -> Option<Side> {
         self.server
+    }
+
+    fn keeps_for_client(&self) -> KeptFor {
+        self.session.keeps()
     }
 
     fn gap(&mut self, side: Side) {
@@ -384,5 +394,38 @@ mod tests {
             let told = told(&[(Side::A, connect), (Side::A, bytes)]);
             assert_eq!((told.messages.len(), told.unread), (0, 1));
         }
+    }
+
+    /// For how long the server keeps what comes for the client, which has said this to connect and was sent a message of this `QoS`.
+    fn kept(connect: &[u8], qos: u8) -> KeptFor {
+        let mut connection = MqttConnection::new();
+        let mut streams = [Side::A, Side::B].map(|side| Stream::new(side, false));
+        let mut ends = [Offset::START; 2];
+        let is_v5 = connect.get(8) == Some(&5);
+        let more = [&[0, 1][..usize::from(2 * qos)], &[0][..usize::from(is_v5)]].concat();
+        let len = 3 + u8::try_from(more.len()).unwrap();
+        let message = [&[0x30 | qos << 1, len, 0, 1, b't'][..], &more].concat();
+        let connack: &[u8] = if is_v5 { &[0x20, 3, 0, 0, 0] } else { &[0x20, 2, 0, 0] };
+        for (side, bytes) in [(Side::A, connect), (Side::B, connack), (Side::B, &message)] {
+            let (stream, at) = (&mut streams[side as usize], &mut ends[side as usize]);
+            stream.feed(*at, bytes, 0, &mut connection, &mut Told::default());
+            *at = at.plus(bytes.len() as u64);
+        }
+        connection.keeps_for_client()
+    }
+
+    #[test]
+    fn a_session_is_kept_if_the_client_asks_for_it_and_gets_what_is_kept() {
+        let v3 = |flags| [&[0x10, 13, 0, 4][..], b"MQTT", &[4, flags, 0, 9, 0, 1, b'c']].concat();
+        assert_eq!(kept(&v3(0), 1), KeptFor::Ever);
+        assert_eq!(kept(&v3(2), 1), KeptFor::Nobody);
+        assert_eq!(kept(&v3(0), 0), KeptFor::Nobody);
+        let v5 = |seconds: u32| {
+            let head = [&[0x10, 19, 0, 4][..], b"MQTT", &[5, 2, 0, 9, 5, 17]].concat();
+            [&head[..], &seconds.to_be_bytes(), &[0, 1, b'c']].concat()
+        };
+        assert_eq!(kept(&v5(u32::MAX), 1), KeptFor::Ever);
+        assert_eq!(kept(&v5(60), 1), KeptFor::seconds(60));
+        assert_eq!(kept(&v5(0), 1), KeptFor::Nobody);
     }
 }

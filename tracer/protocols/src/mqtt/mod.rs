@@ -11,6 +11,7 @@
 //! | `properties` | version 5's properties |
 //! | `version` | the version of a connection whose CONNECT was not captured |
 //! | `aliases` | version 5's topic aliases |
+//! | `session` | for how long a client's session outlives its connection |
 //! | `subscriptions` | what a client has subscribed to, alone or in a group |
 
 mod aliases;
@@ -25,6 +26,7 @@ mod properties;
 mod reasons;
 mod recognition;
 mod remedies;
+mod session;
 mod subscriptions;
 mod version;
 

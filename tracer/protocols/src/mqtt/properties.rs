@@ -28,6 +28,8 @@ impl PropertyOwner {
 pub(super) struct Properties {
     /// The Message Expiry Interval of a PUBLISH, in seconds.
     pub message_expiry: Option<u32>,
+    /// The Session Expiry Interval of a CONNECT, CONNACK or DISCONNECT, in seconds.
+    pub session_expiry: Option<u32>,
     /// The Topic Alias of a PUBLISH.
     pub topic_alias: Option<u16>,
     /// The Subscription Identifiers of a PUBLISH, as one number; 0 without any.
@@ -124,7 +126,11 @@ impl Properties {
                 self.message_expiry = Some(fields.u32()?);
                 Ok(())
             }
-            17 | 24 | 39 => fields.u32().map(drop),
+            17 => {
+                self.session_expiry = Some(fields.u32()?);
+                Ok(())
+            }
+            24 | 39 => fields.u32().map(drop),
             3 | 8 | 18 | 21 | 26 | 28 | 31 => fields.string().map(drop),
             9 | 22 => fields.binary().map(drop),
             11 => {

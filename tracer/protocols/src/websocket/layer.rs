@@ -9,8 +9,8 @@ use super::map::{COMPRESSED, CarriedPlace, PayloadSegments};
 use crate::connection::frame_without_data;
 use crate::stream::Stream;
 use crate::{
-    Connection, Encryption, FrameSink, LeftMessages, Party, Pdu, PduLen, Protocol, ProtocolSearch,
-    Side,
+    Connection, Encryption, FrameSink, KeptFor, LeftMessages, Party, Pdu, PduLen, Protocol,
+    ProtocolSearch, Side,
 };
 use wirelap_events::{ByteRange, Count, FrameClass, Offset, Size};
 
@@ -300,6 +300,11 @@ impl Connection for WebSocket {
 
     fn encryption(&self) -> Option<Encryption> {
         self.carried.as_ref()?.connection.encryption()
+    }
+
+    fn keeps_for_client(&self) -> KeptFor {
+        let carried = self.carried.as_ref();
+        carried.map_or(KeptFor::Nobody, |carried| carried.connection.keeps_for_client())
     }
 
     fn server(&self) -> Option<Side> {

@@ -14,7 +14,9 @@
 
 use super::handshake;
 use super::layer::WebSocket;
-use crate::{Connection, Encryption, FrameSink, LeftMessages, Party, Pdu, PduLen, Protocol, Side};
+use crate::{
+    Connection, Encryption, FrameSink, KeptFor, LeftMessages, Party, Pdu, PduLen, Protocol, Side,
+};
 use std::cell::Cell;
 use wirelap_events::Size;
 
@@ -133,6 +135,10 @@ impl Connection for MaybeWebSocket {
 
     fn encryption(&self) -> Option<Encryption> {
         self.decided().encryption()
+    }
+
+    fn keeps_for_client(&self) -> KeptFor {
+        self.decided().keeps_for_client()
     }
 
     fn server(&self) -> Option<Side> {

@@ -132,6 +132,7 @@ fn doubts(result: &RunResult) -> Vec<String> {
     add(trust.unread_messages, "message", "in batches that could not be decoded, and not counted");
     add(trust.cut_short, "message", "given up by its sender when a part of it was sent");
     add(trust.encrypted, "message", "encrypted by the protocol, and not counted");
+    add(trust.encrypted_connections, "encrypted connection", "not read");
     add(trust.evicted, "flow or message", "evicted to limit the memory used");
     add(trust.telescoping_violations, "message", "whose steps do not add up");
     if let Some(truth) = &result.ground_truth {

@@ -95,6 +95,11 @@ pub fn trust_line(result: &RunResult) -> String {
     add(trust.unread_messages, &format!("message {batches}"), &format!("messages {batches}"));
     add(trust.cut_short, "message given up by its sender", "messages given up by their sender");
     add(trust.encrypted, "encrypted message", "encrypted messages");
+    add(
+        trust.encrypted_connections,
+        "encrypted connection not read",
+        "encrypted connections not read",
+    );
     add(trust.evicted, "flow or message evicted", "flows or messages evicted");
     add(
         trust.telescoping_violations,

@@ -1,6 +1,7 @@
 //! Why a row's figures are not simply good.
 
 use super::lost_because;
+use super::traffic::TLS_REMEDY;
 use wirelap_correlate::DoubtReason;
 use wirelap_events::human::{counted, counted_as, exact, share};
 use wirelap_events::{EventLosses, Nanos};
@@ -45,6 +46,14 @@ pub fn doubt(reason: &DoubtReason) -> String {
         DoubtReason::Encrypted { messages } => format!(
             "{} encrypted by the protocol: they are in no count",
             counted_as(messages, "message is", "messages are")
+        ),
+        DoubtReason::EncryptedConnections { connections } => format!(
+            "{} not read: how many messages came and went there is not known, and they are in no count; {TLS_REMEDY}",
+            counted_as(
+                connections,
+                "encrypted connection of the server was",
+                "encrypted connections of the server were"
+            )
         ),
         DoubtReason::SharedMemory { pairs } => format!(
             "{} handed over in shared memory, as discovery announces, and in no count: other transports show it (Fast DDS: `FASTDDS_BUILTIN_TRANSPORTS=UDPv4`)",

@@ -8,7 +8,7 @@ use wirelap_correlate::{
     Group, GroupNote, Muted, Refusals, Snapshot, SnapshotNote, TlsCounts, UnixServer,
 };
 use wirelap_events::TraceDetail;
-use wirelap_events::human::{counted, exact};
+use wirelap_events::human::{counted, exact, one_or};
 
 /// Notes that the user should know beside a snapshot's figures, a sentence each: first what was not decoded, last the nodes of ROS 2.
 pub fn snapshot_notes(snapshot: &Snapshot) -> Vec<String> {
@@ -70,6 +70,20 @@ fn snapshot_note(note: &SnapshotNote) -> String {
              a connection that is opened while wirelap runs is read.",
             counted(*connections, "WebSocket")
         ),
+        SnapshotNote::UnreadBefore { reader: (pid, comm), connections, peer, bytes } => {
+            let places = match connections {
+                1 => format!("by {peer}"),
+                _ => format!("on {connections} connections, among them that with {peer}"),
+            };
+            format!(
+                "{} (PID {}) reads nothing: {} that had been sent to it {places} before the observation began {} still unread. It is \
+                 stopped, hangs or waits for something else: see what its threads do.",
+                comm.as_str(),
+                pid.0,
+                counted(*bytes, "byte"),
+                one_or(*bytes, "is", "are")
+            )
+        }
         SnapshotNote::ContradictoryTimes { times } => {
             format!(
                 "{times} times of stages were earlier than those of the stages before them and were left out: the \

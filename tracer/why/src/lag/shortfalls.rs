@@ -308,6 +308,7 @@ mod tests {
                 is_abrupt: true,
                 by: ClosedBy::Server,
                 unsubscribed: None,
+                session_until: None,
             };
             all.note_gone(&LagTable::default(), |_| Some(closed));
             let lost = all.lost();

@@ -11,7 +11,7 @@ use crate::kind::VerdictKind;
 use crate::loss_counts::{
     AbandonedMessages, Departure, Losses, MissedAway, NotKeptMessages, PassedOverRecords,
 };
-use wirelap_events::{Comm, Pid, Total};
+use wirelap_events::{Comm, Nanos, Pid, Total};
 use wirelap_flow::ClosedBy;
 use wirelap_limits::rules::TOLERATED_LOSS;
 use wirelap_protocols::{DiscardedMessages, Protocol, QueueLimits, by_name};
@@ -59,6 +59,13 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
                 severity = Severity::Note;
             }
             clauses.extend(came_too_late(evidence, abandoned));
+        }
+        let AbandonedMessages { messages, in_session, session_of, .. } = losses.abandoned;
+        let kept = losses.surely(in_session.saturating_sub(told.saturating_sub(messages)));
+        if kept.saturating_mul(TOLERATED_LOSS) > sent {
+            severity = if clauses.is_empty() { Severity::Note } else { severity };
+            let reader = named(evidence, session_of);
+            clauses.push(Clause::KeptInSession { messages: kept, sent, reader });
         }
         if let Some(clause) = left_behind(evidence) {
             let is_only_noted = is_only_noted(evidence);
@@ -212,10 +219,12 @@ fn left_behind(evidence: &Evidence) -> Option<Clause> {
     Some(Clause::LeftBehind { most, name, others: left.others() })
 }
 
-/// True if those who were behind when their connections were closed meant to go, or get the rest when they come back.
+/// True if those who were behind when their connections were closed meant to go, or get the rest when they come back: the broker keeps it, for
+/// anybody or in a session.
 fn is_only_noted(evidence: &Evidence) -> bool {
     let left = evidence.losses.left_behind.most;
-    left.is_none_or(|most| most.meant_to_go()) || keeps_messages(evidence)
+    left.is_none_or(|most| most.meant_to_go() || most.closed.keeps_session(Nanos(0)))
+        || keeps_messages(evidence)
 }
 
 /// True if the broker keeps what nobody reads at the moment.
@@ -229,7 +238,6 @@ mod tests {
     use crate::lag::{Lag, LagHolder};
     use crate::loss_counts::WorkloadCounts;
     use crate::not_got::MostLeft;
-    use wirelap_events::Nanos;
     use wirelap_flow::ClosedConnection;
 
     fn is_lost(losses: &Losses) -> bool {
@@ -323,18 +331,40 @@ mod tests {
         assert_eq!((said.severity, said.evidence), (Severity::Problem, vec![Clause::CutShort(18)]));
     }
 
+    fn closed(by: ClosedBy, session_until: Option<Nanos>) -> ClosedConnection {
+        ClosedConnection { pid: None, is_abrupt: false, by, unsubscribed: None, session_until }
+    }
+
+    #[test]
+    fn what_waits_in_a_session_is_told_and_is_no_loss() {
+        let mut evidence = Evidence::default();
+        evidence.setting.protocol = "mqtt";
+        let losses = &mut evidence.losses;
+        losses.sent = 400;
+        let oldest = Nanos::from_millis(2_000);
+        let holder = LagHolder::Subscriber;
+        let unread = Lag { unsent: 0, in_network: 0, unread: 20, oldest, holder };
+        let left = closed(ClosedBy::Server, Some(Nanos(u64::MAX)));
+        losses.left_behind.count(MostLeft { lag: unread, closed: left });
+        losses.abandon(30, left, true);
+        let said = find(&evidence).unwrap();
+        let kept = Clause::KeptInSession { messages: 30, sent: 400, reader: None };
+        assert_eq!((said.severity, said.evidence.first()), (Severity::Note, Some(&kept)));
+        assert!(matches!(said.evidence[1..], [Clause::LeftBehind { .. }]));
+    }
+
     /// What is said of a reader that left so, of which 20 messages were not got: `unsent` of them the broker had not sent; 30 more came
     /// when it was gone.
     fn left(protocol: &'static str, by: ClosedBy, unsent: u64) -> (Severity, Vec<u64>) {
         let mut evidence = Evidence::default();
         evidence.setting.protocol = protocol;
-        let closed = ClosedConnection { pid: None, is_abrupt: false, by, unsubscribed: None };
+        let closed = closed(by, None);
         let oldest = Nanos::from_millis(2_000);
         let (unread, holder) = (20 - unsent, LagHolder::Subscriber);
         let lag = Lag { unsent, in_network: 0, unread, oldest, holder };
         let losses = &mut evidence.losses;
         (losses.sent, losses.left_unsent) = (400, unsent);
-        losses.abandon(30 + unsent, closed);
+        losses.abandon(30 + unsent, closed, false);
         losses.left_behind.count(MostLeft { lag, closed });
         let said = find(&evidence).unwrap();
         let after = said.evidence.iter().filter_map(|clause| match clause {

@@ -62,6 +62,10 @@ impl Conversations {
         conversation.places.claim = Claim::Possible;
         conversation.is_subflow |= socket.is_subflow;
         conversation.flow_mut(other).receiver = Some(socket.id);
+        if socket.origin == SocketOrigin::Existing && !socket.is_subflow {
+            conversation.flow_mut(direction.side).start.found_open[0] = socket.tx_next;
+            conversation.flow_mut(other).start.found_open[1] = socket.rx_next;
+        }
         if matches!(socket.origin, SocketOrigin::Connected | SocketOrigin::Accepted) {
             conversation.life.opened.get_or_insert(at);
         }
@@ -109,7 +113,7 @@ impl Conversations {
         if let Some(conversation) = self.flows.get_mut(direction)
             && !conversation.life.is_closed
         {
-            let left = conversation.left();
+            let (left, session_until) = (conversation.left(), conversation.session_until(at));
             conversation.close();
             let has_farewell = conversation.protocol().is_some_and(Protocol::announces_close);
             let farewell = conversation.ledger.farewell();
@@ -118,12 +122,13 @@ impl Conversations {
             let by = farewell.or(conversation.life.closed_by).unwrap_or(direction.side);
             let unsubscribed =
                 conversation.flows.each_ref().map(|flow| flow.control().unsubscribed);
-            self.closed.note(Direction { side: by, ..direction }, is_abrupt, unsubscribed);
+            let closer = Direction { side: by, ..direction };
+            self.closed.note(closer, is_abrupt, unsubscribed, session_until);
             self.closing.push_back(Direction { side: Side::A, ..direction });
             if left != LeftMessages::default() {
                 self.left.push((direction, left));
             }
-            self.note_closed_by(at, Direction { side: by, ..direction });
+            self.note_closed_by(at, closer);
             self.note_named_end(at, direction, Some(by));
         }
     }
@@ -309,6 +314,7 @@ impl Conversations {
             ReadKind::Stream { end, len } => {
                 let direction = self.tx_way(read.socket, &mut out.accounts.totals)?.back();
                 let flow = self.flows.flow_mut(direction)?;
+                flow.start.found_open[1] = None;
                 let end = flow.counter(end)?;
                 let start = Offset(end.0.saturating_sub(u64::from(len)));
                 flow.packets.prove_passed(end);

@@ -42,6 +42,7 @@ impl Conversations {
             is_abrupt: false,
             by: ClosedBy::Reader,
             unsubscribed: Some(said),
+            session_until: None,
         })
     }
 }

@@ -103,8 +103,8 @@ impl Conversations {
     /// Forgets a conversation; what it added up to stays.
     fn forget(&mut self, direction: Direction, accounts: &mut Accounts) {
         let row = self.row_of(direction, &mut accounts.rows);
-        if let Some((row, bytes)) = self.unrecognised_of(direction, &accounts.rows) {
-            accounts.keep_unrecognised(row, bytes);
+        for (row, holes) in self.hidden_of(direction, &accounts.rows) {
+            accounts.keep_hidden(row, holes);
         }
         if let Some((key, unknown)) = self.unknown_of(direction, &accounts.rows) {
             accounts.keep_unknown(key, unknown);

@@ -4,7 +4,7 @@ use super::Conversations;
 use crate::rows::{Rows, Server};
 use wirelap_events::{GroupId, SocketId, Transport};
 use wirelap_flow::{
-    Conversation, Direction, Marks, State, Stuck, UnknownKey, UnknownTraffic, normal,
+    Conversation, Direction, Holes, Marks, State, Stuck, UnknownKey, UnknownTraffic, normal,
 };
 use wirelap_limits::network::MIN_UNRECOGNISED_BYTES;
 use wirelap_protocols::Side;
@@ -43,22 +43,31 @@ impl Conversations {
         Some(((normal(addr), scope, key.transport, row.protocol.clone()), row))
     }
 
-    /// The row of the server that a conversation was found open with, if nothing was recognised in it, and its bytes: messages in them
-    /// are in no count of the row.
-    pub fn unrecognised_of(&self, direction: Direction, rows: &Rows) -> Option<(GroupId, u64)> {
-        let conversation = self.flows.get(direction)?;
+    /// The rows of which a conversation that is not decoded may hide messages, and what it adds to what is not known of them.
+    pub fn hidden_of(&self, direction: Direction, rows: &Rows) -> Vec<(GroupId, Holes)> {
+        let Some(conversation) = self.flows.get(direction) else { return Vec::new() };
         let bytes = conversation.unread.total();
-        if bytes < MIN_UNRECOGNISED_BYTES
+        if bytes == 0
             || conversation.row.is_some()
             || matches!(conversation.state, State::Decoding(..))
-            || conversation.foreign_name().is_some()
         {
-            return None;
+            return Vec::new();
         }
-        if conversation.flow(direction.side).key.transport != Transport::Tcp {
-            return None;
+        match conversation.foreign_name() {
+            Some(_) if conversation.hides_text() => {
+                let holes = Holes { encrypted_connections: 1, ..Holes::default() };
+                let ends = [self.sender_of(direction), self.receiver_of(direction)];
+                let brokers = ends.into_iter().flatten().flat_map(|pid| rows.of_broker(pid));
+                brokers.map(|row| (row, holes)).collect()
+            }
+            Some(_) => Vec::new(),
+            None if bytes < MIN_UNRECOGNISED_BYTES => Vec::new(),
+            None if conversation.flow(direction.side).key.transport != Transport::Tcp => Vec::new(),
+            None => {
+                let holes = Holes { undecoded_bytes: bytes, ..Holes::default() };
+                self.row_at_server(direction, rows).map(|row| (row, holes)).into_iter().collect()
+            }
         }
-        Some((self.row_at_server(direction, rows)?, bytes))
     }
 
     /// The row of the server that a conversation is with.

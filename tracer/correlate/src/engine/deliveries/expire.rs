@@ -10,7 +10,7 @@ use crate::join::{GivenUp, Leftover, Message, Messages};
 use crate::rows::{LastReader, Row, nothing};
 use wirelap_events::{MAX_LEGS, Nanos, Saturate, Transport};
 use wirelap_figures::Pauses;
-use wirelap_flow::FlowTable;
+use wirelap_flow::{ClosedConnection, FlowTable};
 use wirelap_limits::deliveries::LONGEST_USUAL_WAY;
 
 impl Deliveries {
@@ -58,7 +58,8 @@ impl Deliveries {
         let (payload_len, is_warmup) = (message.facts.payload_len, message.facts.is_warmup());
         let swallowed = u64::from(self.messages.is_undelivered(index) && !is_warmup);
         let left = Leftover { swallowed, ..Leftover::default() };
-        let gone = GivenUp { row, subject, at, payload_len, was_open: false, left };
+        let kept_until = message.facts.kept_for.until(at);
+        let gone = GivenUp { row, subject, at, payload_len, kept_until, was_open: false, left };
         let is_unmatched = swallowed > 0 && count_lost(&gone, false, c);
         self.messages.retain(index, is_unmatched);
     }
@@ -162,7 +163,9 @@ impl Deliveries {
             return Some(if is_datagram { Nondelivery::Lost } else { Nondelivery::Unread });
         }
         let reader = last_reader(row, (subject, at), at_end);
-        let has_left = reader.is_some_and(|reader| c.conversations.departure(reader).is_some());
+        let departure = reader.and_then(|reader| c.conversations.departure(reader));
+        let (now, kept_until) = (c.coverage.now(), message.facts.kept_for.until(message.at));
+        let has_left = departure.is_some_and(|left| !waits_in_session(&left, kept_until, now));
         let is_lost = has_left || row.readers.covers(subject, at);
         Some(if is_lost { Nondelivery::Lost } else { Nondelivery::ForNobody })
     }
@@ -200,6 +203,11 @@ impl RestOfWay {
             .is_some_and(|window| row.readers.passed_over(subject, at, window, is_gone));
         if is_lost { RestOfWay::PassedOver } else { RestOfWay::Hidden }
     }
+}
+
+/// True if a message that its server keeps until then waits there, in the session of a reader that left so.
+pub(super) fn waits_in_session(left: &ClosedConnection, kept_until: Nanos, now: Nanos) -> bool {
+    left.keeps_session(now) && now < kept_until
 }
 
 /// True if a message may wait in the socket of its server, on the way to a reader that leaves there what came before, and got none since.
@@ -241,8 +249,12 @@ fn count_lost(gone: &GivenUp, at_end: bool, c: &mut Context<'_>) -> bool {
         losses.swallowed.grow(if is_lost { gone.left.swallowed } else { 0 });
         return false;
     }
+    let now = c.coverage.now();
     match reader.filter(|_| is_lost).and_then(|reader| c.conversations.departure(reader)) {
-        Some(departure) => losses.abandon(gone.left.swallowed, departure),
+        Some(departure) => {
+            let waits = waits_in_session(&departure, gone.kept_until, now);
+            losses.abandon(gone.left.swallowed, departure, waits);
+        }
         None => losses.unmatched.grow(if at_end { 0 } else { gone.left.swallowed }),
     }
     reader.is_none()

@@ -390,7 +390,7 @@ fn is_unknown(found: &Found, new: &NewLeg) -> bool {
 fn subscribed_since(number: u32, new: &NewLeg, flows: &FlowTable) -> Nanos {
     let since = || {
         let control = flows.flow(new.direction.back())?.control();
-        let may_be_older = control.resumes && new.kept_for != KeptFor::Nobody;
+        let may_be_older = control.resumes && new.message.kept_for != KeptFor::Nobody;
         let start = control.subscriptions.as_ref()?.start(number);
         Some(start.filter(|_| !may_be_older)?.begun)
     };

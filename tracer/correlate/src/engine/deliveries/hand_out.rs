@@ -97,12 +97,14 @@ impl Deliveries {
         let permissions = last.permissions();
         let asks_on = permissions.asked.map(|_| permissions.asked_on);
         let (reader, message) = ((last.direction, last.receiver().pid), last.message);
+        let is_unconfirmed = last.is_unconfirmed;
         let Some(message) = self.messages.message(message) else {
             return;
         };
         let (subject, at) = (message.facts.subject, message.at);
         if let Some(row) = rows.get_mut(message.facts.row) {
             row.readers.note(subject, reader, at, asks_on);
+            row.readers.note_confirmation(subject, reader.0, is_unconfirmed);
         }
     }
 

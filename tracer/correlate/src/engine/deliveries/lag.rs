@@ -38,7 +38,7 @@ impl Deliveries {
             (Joined::New, true) if !new.message.is_delayed() => {
                 let topic = (c.accounts.rows.root(new.message.row), new.message.subject);
                 let number = c.accounts.lag.published(topic, new.at);
-                c.accounts.lag.note_kept_for((topic, number), new.kept_for);
+                c.accounts.lag.note_kept_for((topic, number), new.message.kept_for);
                 self.messages.set_number(key, number);
             }
             // Others had it long ago, and it was forgotten.
@@ -224,7 +224,7 @@ impl Context<'_> {
         let back = self.conversations.flows().flow(new.direction.back())?;
         if !back.control().resumes
             || back.control().unsubscribed.is_some()
-            || new.kept_for == KeptFor::Nobody
+            || new.message.kept_for == KeptFor::Nobody
         {
             return None;
         }

@@ -85,6 +85,7 @@ pub fn new_leg(
             is_queued: protocol.keeps_messages() && !protocol.is_log(),
             withheld: found.withheld,
             past: found.past,
+            kept_for: found.kept_for,
         },
         passed_on: found.passed_on,
         opening: conversation.life.opening,
@@ -92,7 +93,6 @@ pub fn new_leg(
         wire_payload: found.wire_payload,
         place: found.place.known(),
         follows_after: found.follows_after,
-        kept_for: found.kept_for,
         is_by_place: matches!(found.place, FoundPlace::Only(_)),
     })
 }

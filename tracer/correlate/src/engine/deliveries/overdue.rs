@@ -2,6 +2,7 @@
 
 use super::super::conversations::Conversations;
 use super::busy_readers::{BusyReaders, RowTopic};
+use super::expire::waits_in_session;
 use super::outstanding::{LiesUnread, Outstanding};
 use super::requests::TopicRequests;
 use super::under_way::awaits_acknowledgement;
@@ -127,7 +128,8 @@ impl Deliveries {
             let reader = row.readers.before(message.facts.subject, message.at);
             if let Some(departure) = reader.and_then(|reader| seen.conversations.departure(reader))
             {
-                losses.abandon(1, departure);
+                let kept_until = message.facts.kept_for.until(message.at);
+                losses.abandon(1, departure, waits_in_session(&departure, kept_until, now));
             }
         }
     }
@@ -213,6 +215,9 @@ fn unacknowledged_by(one: &Outstanding<'_>, now: Nanos, seen: Observed<'_>) -> O
     let is_due = !one.message.facts.is_delayed();
     let row = seen.rows.get(one.message.facts.row).filter(|_| is_due)?;
     let reader = row.readers.before(topic, at)?;
+    if row.readers.is_unconfirmed(topic, reader.direction) {
+        return None;
+    }
     let flows = seen.conversations.flows();
     awaits_acknowledgement(reader, topic, (at, now), flows).then(|| reader.pid.unwrap_or_default())
 }

@@ -168,8 +168,12 @@ impl UnderWay {
         } else {
             // Others are on their way, after whatever held them up.
             let since = unsent_since.filter(|since| *since + LONGEST_USUAL_WAY <= now)?;
-            // A broker that lacks memory keeps what it has just read, whatever the subscriber lets it send.
-            if not_at_broker.is_throttled && !is_hindered(flow) {
+            // A broker that lacks memory keeps what it has just read, whatever the subscriber lets it send; and nobody has to acknowledge
+            // what is sent without that.
+            let is_unconfirmed = pair
+                .and_then(|pair| seen.rows.get(pair.group))
+                .is_some_and(|row| row.readers.is_unconfirmed(key.1, direction));
+            if (not_at_broker.is_throttled || is_unconfirmed) && !is_hindered(flow) {
                 LagHolder::Broker
             } else {
                 let back = conversation.flow(direction.back().side);

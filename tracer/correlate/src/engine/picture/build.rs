@@ -42,18 +42,20 @@ impl Picture<'_> {
         self.tell_brokers_apart(&mut groups);
         self.tell_peers_apart(&mut groups);
         self.note_encrypted(&mut groups);
+        let mut notes = notes_of_all(
+            &self.accounts.totals,
+            self.seen.conversations.tls_counts(),
+            self.unread_websockets(),
+            self.detail,
+        );
+        notes.extend(self.unread_before(now));
         Snapshot {
             hosts: Vec::new(),
             at: now,
             since,
             united: self.accounts.rows.united(),
             trust: self.trust(&groups, since, now),
-            notes: notes_of_all(
-                &self.accounts.totals,
-                self.seen.conversations.tls_counts(),
-                self.unread_websockets(),
-                self.detail,
-            ),
+            notes,
             breakdown: self.breakdown(&groups, since),
             unix_servers: Vec::new(),
             slow: self.slow_subscribers(),
@@ -93,15 +95,12 @@ impl Picture<'_> {
         for (direction, conversation) in conversations.flows().iter() {
             let row = conversation.row.map(|(row, _)| rows.root(row));
             let of_row = row.map(|row| (row, conversation.holes()));
-            let unrecognised = || {
-                let (row, undecoded_bytes) = conversations.unrecognised_of(direction, rows)?;
-                Some((row, Holes { undecoded_bytes, ..Holes::default() }))
-            };
-            if let Some((row, holes)) = of_row.or_else(unrecognised)
-                && !is_uncounted(conversation, row, rows)
-                && let Some(sum) = all.get_mut(row.0 as usize)
-            {
-                *sum += holes;
+            for (row, holes) in of_row.into_iter().chain(conversations.hidden_of(direction, rows)) {
+                if !is_uncounted(conversation, row, rows)
+                    && let Some(sum) = all.get_mut(row.0 as usize)
+                {
+                    *sum += holes;
+                }
             }
         }
         all

@@ -63,6 +63,10 @@ impl Picture<'_> {
             // When they were missed is not known.
             (evidence.losses.swallowed, evidence.losses.unread) = (0, 0);
         }
+        if holes.encrypted_connections > 0 {
+            // What nobody seems to have got may have gone on where nothing is read.
+            evidence.losses.unmatched = 0;
+        }
         self.deliveries.count_abandoned((id, row), &mut evidence.losses, now, self.seen);
         self.add_shortfalls(id, &mut evidence);
         self.lose_servers((id, row), &mut evidence, now);
@@ -80,6 +84,7 @@ impl Picture<'_> {
             .copied()
             .chain(full)
             .chain(losses.abandoned.left_by)
+            .chain(losses.abandoned.session_of)
             .chain(losses.passed_over.by)
             .chain(losses.put_back.all().filter_map(|(_, count)| count.by))
             .chain(losses.not_kept.by)

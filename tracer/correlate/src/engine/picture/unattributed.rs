@@ -1,11 +1,18 @@
 //! Traffic that is not decoded: where it goes and how much it is.
 
 use super::Picture;
-use crate::view::{Group, GroupNote};
-use wirelap_events::{Nanos, Saturate};
-use wirelap_flow::{Conversation, Unknown};
+use crate::view::{Group, GroupNote, SnapshotNote};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use wirelap_events::{Nanos, Pid, Saturate};
+use wirelap_flow::{Conversation, Direction, Unknown};
+use wirelap_limits::network::{LEAST_UNREAD_BEFORE, MIN_UNREAD_BEFORE};
 use wirelap_protocols::registry::by_name;
-use wirelap_protocols::{Encryption, Protocol};
+use wirelap_protocols::{Encryption, Protocol, Side};
+
+/// Notes on processes that read nothing.
+const UNREAD_NOTES: usize = 3;
 
 impl Picture<'_> {
     /// The traffic that is not decoded.
@@ -21,6 +28,44 @@ impl Picture<'_> {
     pub fn unread_websockets(&self) -> u64 {
         let flows = self.seen.conversations.flows();
         flows.iter().filter(|(_, conversation)| conversation.lacks_context()).count() as u64
+    }
+
+    /// The processes that have read nothing since the observation began, on connections where something lay for them: those with the most
+    /// bytes.
+    pub fn unread_before(&self, now: Nanos) -> Vec<SnapshotNote> {
+        let coverage = self.seen.coverage;
+        let watched = now - coverage.since().unwrap_or(now);
+        // Reads that were not observed may have taken it.
+        if watched < LEAST_UNREAD_BEFORE || coverage.pauses().has_paused() || coverage.lost() > 0 {
+            return Vec::new();
+        }
+        let conversations = self.seen.conversations;
+        let mut readers: BTreeMap<Pid, (u64, u64, SocketAddr)> = BTreeMap::new();
+        for (direction, conversation) in conversations.flows().iter() {
+            let is_observed = !conversation.life.is_closed
+                && conversation.muted_until == Nanos(0)
+                && !conversation.is_only_counted();
+            for side in [Side::A, Side::B].into_iter().filter(|_| is_observed) {
+                let flow = conversation.flow(side);
+                let bytes = flow.start.unread_since_found();
+                let reader = conversations.receiver_of(Direction { side, ..direction });
+                if let Some(reader) = reader.filter(|_| bytes >= MIN_UNREAD_BEFORE) {
+                    let sum = readers.entry(reader).or_insert((0, 0, flow.key.src));
+                    sum.0.grow(1);
+                    sum.1.grow(bytes);
+                }
+            }
+        }
+        let named = |(pid, (connections, bytes, peer))| {
+            let comm = conversations.sockets().comm(pid)?;
+            Some((
+                bytes,
+                SnapshotNote::UnreadBefore { reader: (pid, comm), connections, peer, bytes },
+            ))
+        };
+        let mut all: Vec<_> = readers.into_iter().filter_map(named).collect();
+        all.sort_by_key(|&(bytes, _)| Reverse(bytes));
+        all.into_iter().take(UNREAD_NOTES).map(|(_, note)| note).collect()
     }
 
     /// Notes for each row how many of its conversations hide their messages, and whether its messages are records.

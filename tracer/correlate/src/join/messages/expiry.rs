@@ -180,6 +180,7 @@ impl Messages {
             (message.facts.identity, message.facts.row, (message.serial, index));
         let (subject, at, payload_len) =
             (message.facts.subject, message.at, message.facts.payload_len);
+        let kept_until = message.facts.kept_for.until(at);
         let (keeps_directions, content) = (message.keeps_directions, message.facts.content);
         let (place, is_retained) = (message.place, message.is_retained);
         self.waiting.shrink(message.open as usize);
@@ -210,7 +211,7 @@ impl Messages {
         if is_warmup || is_retained {
             left = Leftover::default();
         }
-        GivenUp { row, subject, at, payload_len, was_open, left }
+        GivenUp { row, subject, at, payload_len, kept_until, was_open, left }
     }
 }
 

@@ -5,11 +5,11 @@ use super::facts::TrustFacts;
 use super::reliability::{Doubt, DoubtReason, Reliability};
 use wirelap_events::Nanos;
 use wirelap_limits::trust::{
-    CLOCKS, COARSE_TIMES, CONTRADICTED, CUT_SHORT, ENCRYPTED, EVENTS_LOST, EVENTS_LOST_SAMPLED,
-    GIVEN_UP, GUESSED, LOSSES_STATED, NAMELESS, NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED, NOT_TRACED,
-    ONE_IS_TOO_MANY, PARTS, PERHAPS_READ, READ_TWICE, READER_NOT_SEEN, SEND_NOT_SEEN,
-    SHARED_MEMORY, SPLIT_SUBFLOWS, TOO_MANY, TrustLimits, UNDECODED, UNDELIVERED, UNIX_CLIENTS,
-    UNREAD, UNREAD_PACKETS, UNSEEN, UNSEEN_BARE, UNSORTED,
+    CLOCKS, COARSE_TIMES, CONTRADICTED, CUT_SHORT, ENCRYPTED, ENCRYPTED_CONNECTIONS, EVENTS_LOST,
+    EVENTS_LOST_SAMPLED, GIVEN_UP, GUESSED, LOSSES_STATED, NAMELESS, NOT_FOLLOWED,
+    NOT_FOLLOWED_SAMPLED, NOT_TRACED, ONE_IS_TOO_MANY, PARTS, PERHAPS_READ, READ_TWICE,
+    READER_NOT_SEEN, SEND_NOT_SEEN, SHARED_MEMORY, SPLIT_SUBFLOWS, TOO_MANY, TrustLimits,
+    UNDECODED, UNDELIVERED, UNIX_CLIENTS, UNREAD, UNREAD_PACKETS, UNSEEN, UNSEEN_BARE, UNSORTED,
 };
 
 /// Every reason to doubt, the gravest first.
@@ -88,6 +88,10 @@ impl FoundDoubts {
         let messages = facts.uncertain.encrypted;
         let all = messages.saturating_add(facts.messages);
         self.add(DoubtReason::Encrypted { messages }, ENCRYPTED, messages, all);
+        let connections = facts.holes.encrypted_connections;
+        let limits = if deliveries == 0 { ONE_IS_TOO_MANY } else { ENCRYPTED_CONNECTIONS };
+        let reason = DoubtReason::EncryptedConnections { connections };
+        self.add(reason, limits, connections, connections);
         let pairs = facts.uncertain.unseen_pairs;
         let limits = if deliveries == 0 { ONE_IS_TOO_MANY } else { SHARED_MEMORY };
         self.add(DoubtReason::SharedMemory { pairs }, limits, pairs.into(), pairs.into());
@@ -362,6 +366,13 @@ mod tests {
         assert_eq!(hidden(4_000), (Unusable, vec!["encrypted"]));
         let nothing_else = only(|facts| facts.uncertain.encrypted = 1);
         assert_eq!(nothing_else, (Unusable, vec!["encrypted"]));
+        let beside = verdict(|facts| facts.holes.encrypted_connections = 1);
+        assert_eq!(beside, (Reduced, vec!["encrypted_connections"]));
+        let undelivered = only(|facts| {
+            facts.messages = 5_000;
+            facts.holes.encrypted_connections = 1;
+        });
+        assert_eq!(undelivered, (Unusable, vec!["encrypted_connections"]));
     }
 
     #[test]

@@ -82,6 +82,11 @@ pub enum DoubtReason {
         /// Those messages.
         messages: u64,
     },
+    /// Connections of the server, which passes the messages on, are encrypted and were not read.
+    EncryptedConnections {
+        /// Those connections.
+        connections: u64,
+    },
     /// Participants hand messages over in shared memory, where they are not seen.
     SharedMemory {
         /// Pairs of a writing and a reading participant.

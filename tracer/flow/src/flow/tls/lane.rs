@@ -37,6 +37,8 @@ pub struct Lane {
     waiting_bytes: usize,
     /// Start of the next text, once there was one: in the text, and in the program's count modulo 2³².
     next: Option<(Offset, u32)>,
+    /// Bytes that have passed before the first text.
+    silent: u64,
     places: VecDeque<RecordPlace>,
     /// The text's first byte of which the PDU is not complete.
     open: Option<Offset>,
@@ -98,9 +100,17 @@ impl Lane {
 
     /// The next bytes of the direction.
     pub fn passes(&mut self, piece: Piece<'_>) {
+        if self.next.is_none() {
+            self.silent.grow(piece.size());
+        }
         if self.source != Some(TextSource::Sender) {
             self.records.piece(piece);
         }
+    }
+
+    /// Bytes that have passed without any text of this direction.
+    pub fn silent_bytes(&self) -> u64 {
+        if self.next.is_none() { self.silent } else { 0 }
     }
 
     /// A record of `record_len` bytes at `start` is about to be sent.

@@ -3,6 +3,7 @@
 use super::super::reassembly::Piece;
 use super::lane::Lane;
 use wirelap_events::{ByteRange, Offset, Total};
+use wirelap_limits::network::MIN_UNRECOGNISED_BYTES;
 use wirelap_protocols::Side;
 
 /// The text in both directions.
@@ -36,6 +37,11 @@ impl TlsText {
     /// The place in the flow at which the oldest message of one side begins that is not complete.
     pub fn open_from(&self, side: Side) -> Option<Offset> {
         self.lanes[side as usize].open_from()
+    }
+
+    /// True if one direction has carried more than the end of a handshake, and no text of it is known.
+    pub fn is_half_read(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.silent_bytes() >= MIN_UNRECOGNISED_BYTES)
     }
 
     /// The text with `side` in place of `theirs`.

@@ -13,15 +13,22 @@ const KEEP_LONGER: &str = "keep messages for longer (`retention.ms` and `retenti
 /// The remedy where a connection ended for the broker alone.
 const NOTICE_SOONER: &str = "let the client notice sooner that nothing comes (a shorter keep-alive or ping interval), and speak more often than the router or firewall forgets idle connections (its conntrack timeouts)";
 
+/// The remedy where a broker keeps messages for a client that is away.
+const CONNECT_AGAIN: &str = "the client gets them when it connects again; see that the broker's queue for it is long enough (`max_queued_messages` in mosquitto), and delete sessions whose clients do not come back";
+
 pub const WORDS: VerdictWords = VerdictWords {
     title: "messages sent and never delivered",
     short: "never delivered",
     means: "sent, and not read by anyone",
-    evidence: "a subscriber that got earlier and later messages of the same topic; or one that got earlier ones and closed its connection (a note if it announced the close, or where the server keeps a log of which nobody reads the rest now: Kafka, JetStream); or that one subscriber got earlier and later ones and others got these, too (MQTT, NATS); or that a subscriber's connection was reset for its server alone, while its own socket is open; or that the server of a log had no more what a consumer asked for (Kafka), or came to (JetStream); or that a client came back to its session (MQTT) and was sent later messages and not those before; or the workloads' own counts. Messages that could not be observed do not count; messages of aborted transactions, which consumers discard, are a note. In AMQP also what is known of the reason: expirations, limits of queues, returns, rollbacks",
+    evidence: "a subscriber that got earlier and later messages of the same topic; or one that got earlier ones and closed its connection (a note if it announced the close, or where the server keeps a log of which nobody reads the rest now: Kafka, JetStream); or that one subscriber got earlier and later ones and others got these, too (MQTT, NATS); or that a subscriber's connection was reset for its server alone, while its own socket is open; or that the server of a log had no more what a consumer asked for (Kafka), or came to (JetStream); or that a client came back to its session (MQTT) and was sent later messages and not those before; or the workloads' own counts. Messages that the broker keeps in the session of a subscriber that is away (MQTT) are a note. Messages that could not be observed do not count; messages of aborted transactions, which consumers discard, are a note. In AMQP also what is known of the reason: expirations, limits of queues, returns, rollbacks",
     helps: "who subscribes? which QoS?",
     remedy: |_| "compare what is sent and what is subscribed, and see the broker's own counters and log",
     own_remedy: |own, _| own.never_delivered,
     of_verdict: |verdict, why| {
+        let is_in_session = |clause: &Clause| matches!(clause, Clause::KeptInSession { .. });
+        if !verdict.evidence.is_empty() && verdict.evidence.iter().all(is_in_session) {
+            return Some(CONNECT_AGAIN.to_owned());
+        }
         let is_not_kept = |clause: &Clause| matches!(clause, Clause::NotKept { .. });
         if !verdict.evidence.is_empty() && verdict.evidence.iter().all(is_not_kept) {
             return Some(KEEP_LONGER.to_owned());
@@ -70,6 +77,10 @@ pub const WORDS: VerdictWords = VerdictWords {
             ),
             Clause::AfterReaderLeft { messages, sent, is_kept: true } => format!(
                 "{messages} of {sent} messages were read by the broker after that: it keeps them for who reads next, unless their queue is gone with its last consumer"
+            ),
+            Clause::KeptInSession { messages, sent, reader } => format!(
+                "{messages} of {sent} messages came while {} was away: the broker keeps them for its session",
+                named(*reader)
             ),
             Clause::LeftBehind { most, name, others } => left_behind(most, *name, *others),
             Clause::Missed { most, name, others } => missed(most, *name, *others),
