@@ -2,7 +2,7 @@
 
 mod seen;
 
-pub use seen::{Departures, Seen};
+pub use seen::Seen;
 
 use rustix::net::sockopt::set_socket_reuseport;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
@@ -15,7 +15,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 use wirelap_capture::{Capture, CaptureConfig};
-use wirelap_events::{NetNs, Pid, ReadCall, ReadKind, SendCall, SendKind, Seq, Socket};
+use wirelap_events::{NetNs, ReadCall, ReadKind, SendCall, SendKind, Seq};
 
 pub const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 pub const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);

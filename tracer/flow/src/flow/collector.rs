@@ -214,6 +214,13 @@ impl Collector<'_> {
         self.control.add_answer(self.reader.line, None);
     }
 
+    /// A server refused something, for this reason.
+    fn refused(&mut self, why: &[u8]) {
+        if self.found.refusals.len() < MAX_REFUSALS {
+            self.found.refusals.push(reason(why));
+        }
+    }
+
     /// A part of an exchange was found.
     fn exchange(
         &mut self,
@@ -399,10 +406,7 @@ impl FrameSink for Collector<'_> {
             }
             FrameNote::Discards(what) => found.notes.discarded.note(what),
             FrameNote::NotKept(messages) => found.notes.not_kept.grow(messages),
-            FrameNote::Refuses(why) if found.refusals.len() < MAX_REFUSALS => {
-                found.refusals.push(reason(why));
-            }
-            FrameNote::Refuses(_) => {}
+            FrameNote::Refuses(why) => self.refused(why),
             FrameNote::Superseded(replies) => found.notes.uncertain.superseded.grow(replies),
             FrameNote::CutShort(messages) => found.notes.uncertain.cut_short.grow(messages),
             FrameNote::Encrypted(messages) => found.notes.uncertain.encrypted.grow(messages),

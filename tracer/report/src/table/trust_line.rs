@@ -2,8 +2,8 @@
 
 use crate::human;
 use crate::{
-    GroundTruth, ObservedDetail, ReportedMuted, ReportedTracingBudget, ReportedUnseen, RunResult,
-    SeenFrom,
+    GroundTruth, ObservedDetail, ReportedMuted, ReportedTracingBudget, ReportedTrust,
+    ReportedUnseen, RunResult, SeenFrom,
 };
 use wirelap_correlate::trust::WHOLE_TIME;
 use wirelap_events::human::column::cpu;
@@ -109,14 +109,7 @@ pub fn trust_line(result: &RunResult) -> String {
     if let Some(truth) = &result.ground_truth {
         parts.push(truth_part(truth));
     }
-    if let Some((within, at_most)) = trust.between_hosts() {
-        let (within, at_most) = (human::time_ns(Some(within)), human::time_ns(Some(at_most)));
-        let hosts = match trust.hosts.len() {
-            0 | 1 => "two".to_owned(),
-            others => others.saturating_add(1).to_string(),
-        };
-        parts.push(format!("clocks of {hosts} hosts within {within}, at most {at_most}"));
-    }
+    parts.extend(clocks(trust));
     // A file that others captured has no figures about wirelap's own cost.
     if trust.tracer.rss_bytes > 0 || !trust.packets_only {
         parts.push(format!("tracer {}", human::own_use(&trust.tracer)));
@@ -124,6 +117,17 @@ pub fn trust_line(result: &RunResult) -> String {
     parts.extend(trust.tracer.slowdown.as_ref().map(human::slowdown));
     parts.extend(trust.tracer.slowdown_unknown.map(human::cost_unknown));
     parts.join(" · ")
+}
+
+/// How far the clocks of the hosts may be apart.
+fn clocks(trust: &ReportedTrust) -> Option<String> {
+    let (within, at_most) = trust.between_hosts()?;
+    let (within, at_most) = (human::time_ns(Some(within)), human::time_ns(Some(at_most)));
+    let hosts = match trust.hosts.len() {
+        0 | 1 => "two".to_owned(),
+        others => others.saturating_add(1).to_string(),
+    };
+    Some(format!("clocks of {hosts} hosts within {within}, at most {at_most}"))
 }
 
 /// Messages of which the observation did not see all.

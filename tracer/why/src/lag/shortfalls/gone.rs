@@ -40,6 +40,7 @@ impl Shortfalls {
             is_abrupt: true,
             by: ClosedBy::Between,
             unsubscribed: None,
+            session_until: None,
         };
         let lag = Lag {
             unsent: 0,
@@ -112,7 +113,7 @@ mod tests {
     use wirelap_flow::Way;
 
     fn closed(by: ClosedBy) -> ClosedConnection {
-        ClosedConnection { pid: None, is_abrupt: true, by, unsubscribed: None }
+        ClosedConnection { pid: None, is_abrupt: true, by, unsubscribed: None, session_until: None }
     }
 
     /// The messages that the subscribers who are gone had not got.
