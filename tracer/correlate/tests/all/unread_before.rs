@@ -28,7 +28,6 @@ fn notes(written: u32, seconds: u64, reads: bool) -> Vec<SnapshotNote> {
         world.read(&Way { next: began, ..connection.down }, began.plus(100), 100);
     }
     let mut correlator = Correlator::new(Config::default());
-    correlator.tick(Nanos(1_000_000_000), &mut |_: &wirelap_events::Delivery| {});
     for told in &world.events {
         correlator.event(&told.event());
     }

@@ -1,7 +1,7 @@
 //! The beginning of a flow, by which its protocol is recognised.
 
 use super::head::FirstBytes;
-use wirelap_events::{Offset, Seq};
+use wirelap_events::{Nanos, Offset, Seq};
 
 /// Writes whose beginnings are remembered until their packet comes.
 const WRITES: usize = 8;
@@ -19,6 +19,8 @@ pub struct FlowStart {
     pub boundary: Option<Offset>,
     /// The number of the sender's next byte, and of the reader's, of sockets that were found open; the latter as long as nothing was read.
     pub found_open: [Option<Seq>; 2],
+    /// Time at which the last of them was found.
+    pub found_at: Nanos,
 }
 
 impl FlowStart {

@@ -65,6 +65,9 @@ impl Conversations {
         if socket.origin == SocketOrigin::Existing && !socket.is_subflow {
             conversation.flow_mut(direction.side).start.found_open[0] = socket.tx_next;
             conversation.flow_mut(other).start.found_open[1] = socket.rx_next;
+            for flow in &mut conversation.flows {
+                flow.start.found_at = at;
+            }
         }
         if matches!(socket.origin, SocketOrigin::Connected | SocketOrigin::Accepted) {
             conversation.life.opened.get_or_insert(at);

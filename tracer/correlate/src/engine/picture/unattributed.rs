@@ -34,9 +34,8 @@ impl Picture<'_> {
     /// bytes.
     pub fn unread_before(&self, now: Nanos) -> Vec<SnapshotNote> {
         let coverage = self.seen.coverage;
-        let watched = now - coverage.since().unwrap_or(now);
         // Reads that were not observed may have taken it.
-        if watched < LEAST_UNREAD_BEFORE || coverage.pauses().has_paused() || coverage.lost() > 0 {
+        if coverage.pauses().has_paused() || coverage.lost() > 0 {
             return Vec::new();
         }
         let conversations = self.seen.conversations;
@@ -47,7 +46,8 @@ impl Picture<'_> {
                 && !conversation.is_only_counted();
             for side in [Side::A, Side::B].into_iter().filter(|_| is_observed) {
                 let flow = conversation.flow(side);
-                let bytes = flow.start.unread_since_found();
+                let is_watched = flow.start.found_at + LEAST_UNREAD_BEFORE <= now;
+                let bytes = if is_watched { flow.start.unread_since_found() } else { 0 };
                 let reader = conversations.receiver_of(Direction { side, ..direction });
                 if let Some(reader) = reader.filter(|_| bytes >= MIN_UNREAD_BEFORE) {
                     let sum = readers.entry(reader).or_insert((0, 0, flow.key.src));
