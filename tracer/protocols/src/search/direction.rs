@@ -150,10 +150,12 @@ impl ProtocolSearch {
             joined.clear();
             self.carry.1 = joined;
             self.open.clear();
-            self.span(PacketBytes { at, bytes, packet: at, end }, writes);
+            self.span(PacketBytes { at, bytes, packet: at, new_from: at, end }, writes);
         } else {
             joined.extend_from_slice(bytes);
-            self.span(PacketBytes { at: from, bytes: &joined, packet: at, end }, writes);
+            let new_from = if self.is_framed { at } else { from };
+            let span = PacketBytes { at: from, bytes: &joined, packet: at, new_from, end };
+            self.span(span, writes);
         }
         self.explain(at, end, missing > 0);
     }

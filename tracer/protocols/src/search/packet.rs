@@ -17,6 +17,8 @@ pub(super) struct PacketBytes<'a> {
     pub(super) bytes: &'a [u8],
     /// Start of the packet itself.
     pub(super) packet: Offset,
+    /// A PDU that ends behind this place counts as one that ends in the packet.
+    pub(super) new_from: Offset,
     /// One past the packet's last byte, captured or not.
     pub(super) end: Offset,
 }
@@ -45,7 +47,7 @@ pub(super) fn follow(candidate: &mut Candidate, span: PacketBytes<'_>) -> Follow
         return Followed::Wrong;
     }
     candidate.is_short = false;
-    let mut ends = candidate.next > span.packet && candidate.next <= span.end;
+    let mut ends = candidate.next > span.new_from && candidate.next <= span.end;
     for _ in 0..LONGEST_CHAIN {
         if candidate.next >= span.end {
             break;
