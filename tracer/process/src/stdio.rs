@@ -29,6 +29,11 @@ impl Terminals {
         }
     }
 
+    /// Standard input and output, which were terminals before.
+    pub fn of_screen() -> Terminals {
+        Terminals { stdin: true, stdout: true, stderr: io::stderr().is_terminal() }
+    }
+
     /// True if one of the terminals has hung up: its window was closed, or its connection has ended. A process whose controlling
     /// terminal is another one gets no SIGHUP for that.
     pub fn have_hung_up(self) -> bool {

@@ -83,10 +83,15 @@ pub fn run(
     source: &mut dyn UpdateSource,
     should_stop: &dyn Fn() -> bool,
 ) -> Result<ScreenEnd, TuiError> {
+    let terminals = Terminals::of_screen();
     if !(io::stdout().is_terminal() && io::stdin().is_terminal()) {
-        return Err(TuiError::NotATerminal);
+        // One that has hung up since the caller looked is none any more.
+        return if terminals.have_hung_up() {
+            Ok(ScreenEnd::Gone)
+        } else {
+            Err(TuiError::NotATerminal)
+        };
     }
-    let terminals = Terminals::look();
     let shown = show(options, source, should_stop, terminals);
     match shown {
         Err(TuiError::Io(_)) if terminals.have_hung_up() => Ok(ScreenEnd::Gone),
