@@ -5,7 +5,7 @@
 #![allow(clippy::cast_possible_truncation)]
 
 use wirelap_events::{Offset, Transport};
-use wirelap_protocols::search::{SURE_BITS, evidence};
+use wirelap_protocols::search::SURE_BITS;
 use wirelap_protocols::{ProtocolSearch, SignatureMatch, registry};
 use wirelap_test_support::random::Random;
 
@@ -224,37 +224,4 @@ fn long_messages_of_a_saturated_sender_are_found_inside_its_packets() {
     let found = search.best_of(*zenoh).expect("a candidate");
     assert!(found.bits() >= SURE_BITS, "{found:?}");
     assert_eq!(found.last().0 % 24_023, 0, "{found:?}");
-}
-
-/// A program may send each field of a message in a frame of its own, so that no frame has enough of one. The search begins inside a message.
-#[test]
-fn messages_whose_fields_are_frames_of_their_own_are_found() {
-    let payload = [b'0'; 200];
-    let fields = |id: u8| {
-        let topic: &[u8] = b"factory/line1/temperature";
-        [&[0x32][..], &[0xe5, 0x01], &[0, 25], topic, &[0x20, id], &payload].map(<[u8]>::to_vec)
-    };
-    let acknowledgement = |id: u8| [&[0x40][..], &[2], &[0x97, id]].map(<[u8]>::to_vec);
-    let found = |packets: &[Vec<u8>], skip: usize| {
-        let mut search = ProtocolSearch::default();
-        let mut at = Offset::START;
-        for packet in packets {
-            if at.0 >= Offset::START.0 + skip as u64 {
-                search.frame(at, packet, 0);
-            }
-            at = at.plus(packet.len() as u64);
-        }
-        let mqtt = *registry().iter().find(|protocol| protocol.name() == "mqtt").unwrap();
-        let told = evidence([&search, &ProtocolSearch::default()], mqtt);
-        assert!(told.is_aligned(), "each message ends with a packet: {told:?}");
-        search.best_of(mqtt).copied().expect("a candidate")
-    };
-    let published: Vec<_> = (1..8).flat_map(fields).collect();
-    for skip in [1, 3, 5, 30, 32] {
-        let found = found(&published, skip);
-        assert!(found.bits() >= SURE_BITS, "{found:?}");
-        assert_eq!((found.start.0 - Offset::START.0) % 232, 0, "{found:?}");
-    }
-    let acknowledged: Vec<_> = (1..8).flat_map(acknowledgement).collect();
-    assert!([0, 1, 2].into_iter().all(|skip| found(&acknowledged, skip).bits() >= 20));
 }

@@ -1,7 +1,7 @@
 //! Check of whether bytes are a packet.
 
 use super::body::{MqttVersion, check};
-use super::fields::{FieldError, MqttFields};
+use super::fields::MqttFields;
 use super::header::FixedHeader;
 use super::version::KnownVersion;
 use crate::PduLen;
@@ -26,10 +26,4 @@ pub(super) fn strict(head: &[u8], known: KnownVersion) -> Option<FixedHeader> {
         _ => fine(MqttVersion::V3) || fine(MqttVersion::V5),
     };
     (fine && header.remaining <= PLAUSIBLE_BYTES).then_some(header)
-}
-
-/// True if the packet at the front of `head` has fields that were not captured, whatever its version is, and those before them are valid.
-pub(super) fn lacks_fields(head: &[u8]) -> bool {
-    let checked = split(head).map(|(header, fields)| check(&header, MqttVersion::V3, fields));
-    matches!(checked, Ok(Err(FieldError::Short)))
 }

@@ -2,7 +2,7 @@
 
 use super::body::is_topic_name;
 use super::header::{FixedHeader, PacketType, VarintError, varint};
-use super::packet::{lacks_fields, strict};
+use super::packet::strict;
 use super::version::KnownVersion;
 use crate::signature::text_bits;
 use crate::{PduLen, PduSignature, Reader, Recognition, SignatureMatch};
@@ -82,12 +82,11 @@ pub(super) fn match_signature(head: &[u8]) -> SignatureMatch {
             return SignatureMatch::No;
         }
         // The captured part of the topic is checked before the rest arrives.
-        let is_whole_topic = topic.len() >= len as usize;
-        let topic = topic.get(..len as usize).unwrap_or(topic);
         if strict(head, KnownVersion::Nothing).is_none() {
-            let is_cut = (!is_whole_topic || lacks_fields(head)) && is_topic_name(topic);
+            let is_cut = topic.len() < len as usize && is_topic_name(topic);
             return if is_cut { SignatureMatch::Short } else { SignatureMatch::No };
         }
+        let topic = topic.get(..len as usize).unwrap_or(topic);
         let sure: u32 = if len < 256 { 13 } else { 6 };
         return SignatureMatch::Pdu(PduSignature::new(
             header.packet_len(),

@@ -35,8 +35,6 @@ pub struct Candidate {
     last: Offset,
     /// Offset at which the candidate's next PDU must start.
     pub(super) next: Offset,
-    /// True if the next PDU starts in the last packet, which has too few bytes of it.
-    pub(super) is_short: bool,
     /// Evidence of distinctive PDUs, in bits.
     pub(super) strong: SmallCount,
     /// Evidence of other PDUs, in bits.
@@ -77,7 +75,6 @@ impl Candidate {
             start,
             last,
             next,
-            is_short: false,
             strong: SmallCount(0),
             weak: SmallCount(0),
             handicap,

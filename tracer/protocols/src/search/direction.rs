@@ -31,20 +31,12 @@ const SHORT_PACKET: u64 = 1024;
 /// The most bytes that are kept as the head of a PDU.
 const LONGEST_HEAD: usize = 8 << 10;
 
-/// The most starts of frames at which it is asked again with more bytes whether a PDU starts there: a PDU has no more fields that a program may
-/// send in frames of their own.
-const MAX_OPEN_PLACES: usize = 24;
-
 /// The search for the protocol of one direction of a flow.
 #[derive(Debug)]
 pub struct ProtocolSearch {
     candidates: Vec<Candidate>,
-    /// True if the packets are frames of a layer below, which starts one with each write of its program.
-    is_framed: bool,
-    /// The last bytes, which may be the head of a PDU, and their offset.
+    /// The last bytes of a packet, which may be the head of a PDU, and their offset.
     carry: (Offset, Vec<u8>),
-    /// Places in `carry`, in their order, at which a PDU may start: there are too few bytes of it to tell.
-    open: Vec<Offset>,
     /// Number of bytes that may still be searched inside packets, see [`SEARCH_BYTES`].
     bytes_left: usize,
     /// The protocol of other conversations with the same server.
@@ -59,9 +51,7 @@ impl Default for ProtocolSearch {
     fn default() -> ProtocolSearch {
         ProtocolSearch {
             candidates: Vec::new(),
-            is_framed: false,
             carry: (Offset(0), Vec::new()),
-            open: Vec::new(),
             bytes_left: SEARCH_BYTES,
             known: None,
             unexplained: [Saturating(0); PROTOCOLS],
@@ -96,7 +86,7 @@ impl ProtocolSearch {
 
     /// Bytes of memory that the search uses.
     pub fn held_bytes(&self) -> Size {
-        Size(self.carry.1.capacity()) + Size::of::<Offset>(self.open.capacity())
+        Size(self.carry.1.capacity())
     }
 
     /// The number of short packets or datagrams in a row, up to the last one, that cannot be of the protocol.
@@ -131,15 +121,7 @@ impl ProtocolSearch {
     pub fn gap(&mut self, at: Offset, len: u64) {
         let end = at.plus(len);
         self.carry.1.clear();
-        self.open.clear();
         self.candidates.retain(|candidate| candidate.next < at || candidate.next >= end);
-    }
-
-    /// Adds a frame of a layer below, or a part of it, as a packet. It may have a field of a PDU and no more, so that the starts of several are
-    /// tried again with what follows. Packets are cut anywhere: to do the same there would find PDUs where there are none.
-    pub fn frame(&mut self, at: Offset, bytes: &[u8], missing: u64) {
-        self.is_framed = true;
-        self.packet(at, bytes, missing, &[]);
     }
 
     /// Adds a packet. `missing` is the number of its bytes after `bytes` that were not captured; writes started at `writes`.
@@ -149,13 +131,10 @@ impl ProtocolSearch {
         if joined.is_empty() || from.plus(joined.len() as u64) != at {
             joined.clear();
             self.carry.1 = joined;
-            self.open.clear();
-            self.span(PacketBytes { at, bytes, packet: at, new_from: at, end }, writes);
+            self.span(PacketBytes { at, bytes, end }, at, writes);
         } else {
             joined.extend_from_slice(bytes);
-            let new_from = if self.is_framed { at } else { from };
-            let span = PacketBytes { at: from, bytes: &joined, packet: at, new_from, end };
-            self.span(span, writes);
+            self.span(PacketBytes { at: from, bytes: &joined, end }, at, writes);
         }
         self.explain(at, end, missing > 0);
     }
@@ -197,11 +176,16 @@ impl ProtocolSearch {
         }
     }
 
-    fn span(&mut self, span: PacketBytes<'_>, writes: &[Offset]) {
+    fn span(&mut self, span: PacketBytes<'_>, packet: Offset, writes: &[Offset]) {
+        let mut short: Option<Offset> = None;
         let mut index = 0;
         while let Some(candidate) = self.candidates.get_mut(index) {
             match follow(candidate, span) {
-                Followed::On | Followed::Short => index.grow(1),
+                Followed::On => index.grow(1),
+                Followed::Short => {
+                    short = Some(short.map_or(candidate.next, |place| place.min(candidate.next)));
+                    index.grow(1);
+                }
                 Followed::Wrong => {
                     let wrong = self.candidates.swap_remove(index);
                     if wrong.fits > 1
@@ -213,16 +197,17 @@ impl ProtocolSearch {
                 }
             }
         }
-        let mut places = std::mem::take(&mut self.open);
-        places.extend([span.packet].into_iter().chain(writes.iter().copied()));
-        places.retain(|place| *place >= span.at && self.begin(*place, span, false));
-        places.sort_unstable();
-        places.dedup();
-        self.open = places;
-        if self.candidates.iter().all(|candidate| candidate.strong < HINTED_BITS) {
-            self.look_inside(span);
+        let carried = (span.at < packet).then_some(span.at);
+        let places = carried.into_iter().chain([packet]).chain(writes.iter().copied());
+        for place in places.filter(|place| *place >= span.at) {
+            if self.begin(place, span, false) {
+                short = Some(short.map_or(place, |other| place.min(other)));
+            }
         }
-        self.keep_head(span);
+        if self.candidates.iter().all(|candidate| candidate.strong < HINTED_BITS) {
+            self.look_inside(span, packet);
+        }
+        self.keep_head(short, span);
     }
 
     /// Tries all protocols at one position. Returns whether one of them needs more bytes to decide.
@@ -267,7 +252,6 @@ impl ProtocolSearch {
         if matches!(follow(&mut candidate, span), Followed::Wrong) {
             return;
         }
-        candidate.is_short &= self.is_framed;
         if self.candidates.len() < CANDIDATES {
             self.candidates.push(candidate);
         } else if let Some(weakest) = self.candidates.iter_mut().min_by_key(|c| (c.bits(), c.start))
@@ -278,8 +262,8 @@ impl ProtocolSearch {
     }
 
     /// Looks for the start of a PDU inside a packet.
-    fn look_inside(&mut self, span: PacketBytes<'_>) {
-        let Some(bytes) = span.from(span.packet) else { return };
+    fn look_inside(&mut self, span: PacketBytes<'_>, packet: Offset) {
+        let Some(bytes) = span.from(packet) else { return };
         let known = registry().iter().find(|protocol| Some(protocol.name()) == self.known).copied();
         let tries = bytes.len().min(self.bytes_left);
         self.bytes_left.shrink(tries);
@@ -288,7 +272,7 @@ impl ProtocolSearch {
             if known.is_some_and(|known| stands_out_there(known, head))
                 || registry().iter().any(|protocol| protocol.stands_out(head))
             {
-                self.begin(span.packet.plus(at as u64), span, true);
+                self.begin(packet.plus(at as u64), span, true);
                 if self.candidates.iter().any(|candidate| candidate.strong >= HINTED_BITS) {
                     return;
                 }
@@ -296,25 +280,18 @@ impl ProtocolSearch {
         }
     }
 
-    /// Keeps the last bytes from the first place on at which a PDU may begin.
-    fn keep_head(&mut self, span: PacketBytes<'_>) {
+    /// Keeps the last bytes of a packet if a PDU may begin there.
+    fn keep_head(&mut self, short: Option<Offset>, span: PacketBytes<'_>) {
         self.carry.1.clear();
-        let excess = self.open.len().saturating_sub(MAX_OPEN_PLACES);
-        self.open.drain(..excess);
-        let is_whole = span.at.plus(span.bytes.len() as u64) == span.end;
-        let is_kept = |place: Offset| is_whole && span.end - place <= LONGEST_HEAD as u64;
-        self.open.retain(|place| is_kept(*place));
-        self.candidates.retain(|candidate| !candidate.is_short || is_kept(candidate.next));
-        let short = self.candidates.iter().filter(|candidate| candidate.is_short);
-        let places = short.map(|candidate| candidate.next).chain(self.open.iter().copied());
-        let Some(first) = places.min() else { return };
-        if !self.is_framed {
-            self.open.clear();
-            self.open.push(first);
-        }
-        if let Some(head) = span.from(first) {
-            self.carry.0 = first;
+        let captured_end = span.at.plus(span.bytes.len() as u64);
+        let Some((place, head)) = short.and_then(|place| Some((place, span.from(place)?))) else {
+            return;
+        };
+        if captured_end == span.end && head.len() <= LONGEST_HEAD {
+            self.carry.0 = place;
             self.carry.1.extend_from_slice(head);
+        } else {
+            self.candidates.retain(|candidate| candidate.next != place);
         }
     }
 }

@@ -15,10 +15,6 @@ const LONGEST_CHAIN: u32 = 64;
 pub(super) struct PacketBytes<'a> {
     pub(super) at: Offset,
     pub(super) bytes: &'a [u8],
-    /// Start of the packet itself.
-    pub(super) packet: Offset,
-    /// A PDU that ends behind this place counts as one that ends in the packet.
-    pub(super) new_from: Offset,
     /// One past the packet's last byte, captured or not.
     pub(super) end: Offset,
 }
@@ -46,8 +42,7 @@ pub(super) fn follow(candidate: &mut Candidate, span: PacketBytes<'_>) -> Follow
     if candidate.next < span.at {
         return Followed::Wrong;
     }
-    candidate.is_short = false;
-    let mut ends = candidate.next > span.new_from && candidate.next <= span.end;
+    let mut ends = candidate.next > span.at && candidate.next <= span.end;
     for _ in 0..LONGEST_CHAIN {
         if candidate.next >= span.end {
             break;
@@ -60,7 +55,6 @@ pub(super) fn follow(candidate: &mut Candidate, span: PacketBytes<'_>) -> Follow
                 ends |= candidate.next <= span.end;
             }
             SignatureMatch::Short => {
-                candidate.is_short = true;
                 candidate.packets += u32::from(ends);
                 return Followed::Short;
             }

@@ -153,7 +153,7 @@ impl WebSocket {
         }
         self.unknown += len;
         let missing = len.saturating_sub(bytes.len() as u64);
-        end.search.frame(inner, bytes, missing);
+        end.search.packet(inner, bytes, missing, &[]);
         if end.frames.is_opened && end.head.len() as u64 == inner.0 {
             crate::reader::extend_up_to(&mut end.head, bytes, HEAD_BYTES);
         }
