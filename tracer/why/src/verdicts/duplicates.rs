@@ -17,8 +17,7 @@ pub const DEFINITION: Definition =
 fn find(evidence: &Evidence) -> Option<Verdict> {
     let losses = &evidence.losses;
     let (repeats, looped) = (losses.duplicates, losses.looped);
-    let (again, all) =
-        (repeats.saturating_add(looped.times), losses.sent.max(losses.delivered));
+    let (again, all) = (repeats.saturating_add(looped.times), losses.sent.max(losses.delivered));
     if again < MIN_DUPLICATES || again.saturating_mul(TOLERATED_LOSS) <= all {
         return None;
     }
@@ -50,8 +49,7 @@ fn find(evidence: &Evidence) -> Option<Verdict> {
         clauses.push(Clause::StoredOnce(stored_once));
     }
     // Of what is stored once, nobody gets a second copy.
-    let severity =
-        if stored_once == again { Severity::Note } else { Severity::Problem };
+    let severity = if stored_once == again { Severity::Note } else { Severity::Problem };
     Some(Verdict::of_row(VerdictKind::Duplicates, severity, clauses))
 }
 
@@ -106,7 +104,10 @@ mod tests {
         };
         let [refused, ended] = [by(20, PutBack::Refused), by(10, PutBack::ConnectionEnded)];
         assert_eq!(said(30, 30, [20, 0, 0, 10, 0]), [redelivered.clone(), refused.clone(), ended]);
-        assert_eq!(said(30, 30, [20, 0, 0, 0, 0]), [redelivered, refused, Clause::PutBackUnseen(10)]);
+        assert_eq!(
+            said(30, 30, [20, 0, 0, 0, 0]),
+            [redelivered, refused, Clause::PutBackUnseen(10)]
+        );
     }
 
     #[test]

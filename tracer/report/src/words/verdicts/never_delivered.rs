@@ -33,9 +33,7 @@ pub const WORDS: VerdictWords = VerdictWords {
         if !verdict.evidence.is_empty() && verdict.evidence.iter().all(is_not_kept) {
             return Some(KEEP_LONGER.to_owned());
         }
-        let is_cut_off = |clause: &Clause| {
-            matches!(clause, Clause::LeftBehind { most, .. } if most.closed.by == ClosedBy::Between)
-        };
+        let is_cut_off = |clause: &Clause| matches!(clause, Clause::LeftBehind { most, .. } if most.closed.by == ClosedBy::Between);
         if verdict.evidence.iter().any(is_cut_off) {
             return Some(NOTICE_SOONER.to_owned());
         }
