@@ -59,7 +59,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     } else {
         outputs.allow(&args.output, rotates)?;
     }
-    let mut tables = args.tables.open(&outputs)?;
+    let wanted_tables = args.tables.open(&outputs)?;
     outputs.seal()?;
     let run_time = args.sampling.run_time();
     let traced = traced(args)?;
@@ -78,7 +78,8 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     )?;
     let settings = SessionSettings { run_time, ..tracing(args) };
     let discard: fn(&Delivery) = |_| {};
-    let (otlp, sink) = wanted_export.beside(tables.beside(discard)?)?;
+    let (tables, sink) = wanted_tables.beside(discard)?;
+    let (otlp, sink) = wanted_export.beside(sink)?;
     let sink: RecordSink = Metrics::beside(metrics, &otlp, sink)?;
     let tracer = match &agents {
         Some(agents) => Tracer::start_on_hosts(&settings, agents.start()?, sink, Some(recorder))?,
@@ -189,7 +190,7 @@ fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let agents = agents(args, steward.as_ref())?;
     let outputs = outputs(args, steward, &stem, false)?;
     outputs.allow(&stem, true)?;
-    let mut tables = args.tables.open(&outputs)?;
+    let wanted_tables = args.tables.open(&outputs)?;
     outputs.seal()?;
     let run_time = args.sampling.run_time();
     let traced = traced(args)?;
@@ -205,7 +206,8 @@ fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
         run_time,
         ..tracing(args)
     };
-    let (otlp, sink) = wanted_export.beside(tables.beside(collector)?)?;
+    let (tables, sink) = wanted_tables.beside(collector)?;
+    let (otlp, sink) = wanted_export.beside(sink)?;
     let sink = Metrics::beside(metrics, &otlp, sink)?;
     let tracer = match &agents {
         Some(agents) => Tracer::start_on_hosts(&settings, agents.start()?, sink, None)?,

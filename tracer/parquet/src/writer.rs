@@ -20,7 +20,7 @@ pub trait TableFiles: Send + 'static {
     /// Takes a file that can be read.
     ///
     /// # Errors
-    /// It cannot be kept.
+    /// The file cannot be kept.
     fn keep(&mut self, file: File) -> io::Result<()>;
 
     /// True if there is a file even without any row.
@@ -38,7 +38,7 @@ pub enum WriterTask {
     Topic(TopicId, String),
     /// Rows to write.
     Rows(RowBatch),
-    /// What follows belongs to another file.
+    /// The file ends; what follows belongs to another one.
     EndFile,
 }
 
@@ -62,7 +62,7 @@ pub struct TableWriter<F> {
     files: F,
     names: Names,
     file: Option<ParquetFile<File>>,
-    /// Why the present file gets no further rows.
+    /// The reason for which the present file gets no further rows.
     failed: Option<io::Error>,
     written: WrittenTable,
 }

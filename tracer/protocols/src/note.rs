@@ -11,7 +11,7 @@ use wirelap_events::{ByteRange, GlobalKey, Nanos, Offset, RequestLimits, TraceCo
 pub struct RequestContent {
     /// All of it; 0 if a part is not known.
     pub whole: u64,
-    /// What is known without the start of the conversation; 0 if that tells nothing.
+    /// The part that is known without the start of the conversation; 0 if that tells nothing.
     pub body: u64,
 }
 

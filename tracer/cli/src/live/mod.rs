@@ -78,16 +78,17 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let files = args.shows_screen().then(|| ScreenFiles::of(args, &outputs)).transpose()?;
     let memory = ScreenMemory::of(args, &outputs);
     args.on_event.declare(steward.as_deref())?;
-    let mut tables = args.tables.open(&outputs)?;
+    let wanted_tables = args.tables.open(&outputs)?;
     outputs.seal()?;
     let run_time = args.sampling.run_time();
     let metrics = args.metrics.open()?;
     confine(args, &view);
     let signals = catch_signals()?;
-    let environment = environment::describe(0);
+    let mut environment = environment::describe(0);
     let recorder = recorder(args, &outputs, &environment)?;
     let (collector, updates) = DeliveryCollector::new(UPDATES);
-    let (otlp, sink) = wanted_export.beside(tables.beside(collector)?)?;
+    let (tables, sink) = wanted_tables.beside(collector)?;
+    let (otlp, sink) = wanted_export.beside(sink)?;
     let sink = Metrics::beside(metrics, &otlp, sink)?;
     let (on_event, sink) = OnEvent::beside(&args.on_event, steward.as_ref(), sink)?;
     let settings = SessionSettings { run_time, ..settings(args, installation.is_ok()) };
@@ -111,7 +112,6 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         options: WorkloadOptions::from(&args.traced.workload),
         usual: OfferedLoad { rate: args.rate, payload: args.payload },
     };
-    let mut environment = environment;
     let stopped = std::thread::scope(|scope| {
         let workloads = RefCell::new(Workloads::new(scope, &bench));
         let started = workloads.borrow_mut().start_all(trials);

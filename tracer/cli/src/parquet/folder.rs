@@ -21,25 +21,21 @@ pub type TabledSink<S> = SinkPair<S, RowTable>;
 /// The shortest time that a file covers.
 const SHORTEST: Duration = Duration::from_secs(1);
 
-/// A folder of tables; none without the option.
+/// A folder of tables that is not written yet; none without the option.
 #[derive(Debug)]
-pub struct TableFolder(Option<WantedFolder>);
+pub struct WantedFolder(Option<(NumberedFiles, Nanos)>);
 
+/// A folder that tables are written to; none without the option.
 #[derive(Debug)]
-struct WantedFolder {
-    folder: PathBuf,
-    every: Nanos,
-    files: Option<NumberedFiles>,
-    result: Option<Receiver<WrittenTable>>,
-}
+pub struct TableFolder(Option<(PathBuf, Receiver<WrittenTable>)>);
 
 impl ParquetArgs {
     /// Looks the folder up. Call it before rights are given up.
     ///
     /// # Errors
     /// The folder is not there or cannot be written, or the time is too short.
-    pub fn open(&self, outputs: &Outputs) -> Result<TableFolder, Failure> {
-        let Some(folder) = &self.parquet_dir else { return Ok(TableFolder(None)) };
+    pub fn open(&self, outputs: &Outputs) -> Result<WantedFolder, Failure> {
+        let Some(folder) = &self.parquet_dir else { return Ok(WantedFolder(None)) };
         if self.parquet_every < SHORTEST {
             return Err(Failure::Usage("--parquet-every must be at least 1s".into()));
         }
@@ -54,44 +50,48 @@ impl ParquetArgs {
             host.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let path = folder.join(format!("wirelap-{host}.parquet"));
         outputs.allow_further(&path)?;
-        let last = Store::continued(outputs, &path).last().copied().unwrap_or_default();
-        let files = Some(NumberedFiles { path, outputs: outputs.clone(), number: last });
+        let number = Store::continued(outputs, &path).last().copied().unwrap_or_default();
+        let files =
+            NumberedFiles { folder: folder.clone(), path, outputs: outputs.clone(), number };
         let every = Nanos(u64::try_from(self.parquet_every.as_nanos()).unwrap_or(u64::MAX));
-        let folder = folder.clone();
-        Ok(TableFolder(Some(WantedFolder { folder, every, files, result: None })))
+        Ok(WantedFolder(Some((files, every))))
     }
 }
 
-impl TableFolder {
+impl WantedFolder {
     /// Begins to write, and returns the sink that takes deliveries beside another one. Called after rights were given up, because it
     /// starts a thread.
     ///
     /// # Errors
     /// The thread cannot be started.
-    pub fn beside<S>(&mut self, first: S) -> Result<TabledSink<S>, Failure> {
-        let Some(wanted) = &mut self.0 else { return Ok(SinkPair { first, second: None }) };
-        let Some(files) = wanted.files.take() else { return Ok(SinkPair { first, second: None }) };
+    pub fn beside<S>(self, first: S) -> Result<(TableFolder, TabledSink<S>), Failure> {
+        let Some((files, every)) = self.0 else {
+            return Ok((TableFolder(None), SinkPair { first, second: None }));
+        };
+        let folder = files.folder.clone();
         let sampler = Sampler::start(files, WhenBehind::Drop).map_err(|error| no_thread(&error))?;
         let (sender, result) = sync_channel(1);
-        wanted.result = Some(result);
         let table = RowTable::new(sampler)
             .of_host(machine::hostname())
-            .in_pieces(wanted.every, machine::wall_offset)
+            .in_pieces(every, machine::wall_offset)
             .with_result(sender);
-        Ok(SinkPair { first, second: Some(table) })
+        let folder = TableFolder(Some((folder, result)));
+        Ok((folder, SinkPair { first, second: Some(table) }))
     }
+}
 
+impl TableFolder {
     /// Says what was written. The session must have ended.
     ///
     /// # Errors
     /// Not all messages were written.
     pub fn end(self) -> Result<(), Failure> {
-        let Some(WantedFolder { folder, result: Some(result), .. }) = self.0 else { return Ok(()) };
-        let Ok(written) = result.recv() else { return Ok(()) };
-        said(&folder, &written)
+        let Some((folder, result)) = self.0 else { return Ok(()) };
+        result.recv().map_or(Ok(()), |written| said(&folder, &written))
     }
 }
 
+/// Says how much was written.
 fn said(folder: &Path, written: &WrittenTable) -> Result<(), Failure> {
     let WrittenTable { files, rows, taken, dropped, error } = written;
     let shown = folder.display();
@@ -116,6 +116,8 @@ fn said(folder: &Path, written: &WrittenTable) -> Result<(), Failure> {
 /// Files with one name and successive numbers.
 #[derive(Debug)]
 struct NumberedFiles {
+    folder: PathBuf,
+    /// Their name without numbers.
     path: PathBuf,
     outputs: Outputs,
     /// The number of the file that was begun last.

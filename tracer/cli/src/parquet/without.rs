@@ -18,6 +18,10 @@ pub type TabledSink<S> = S;
 
 /// A folder of tables, which this program cannot write.
 #[derive(Debug)]
+pub struct WantedFolder;
+
+/// No folder.
+#[derive(Debug)]
 pub struct TableFolder;
 
 impl ParquetArgs {
@@ -25,20 +29,22 @@ impl ParquetArgs {
     ///
     /// # Errors
     /// A folder is wanted.
-    pub fn open(&self, _: &Outputs) -> Result<TableFolder, Failure> {
-        self.parquet_dir.as_ref().map_or(Ok(TableFolder), |_| Err(built_without("--parquet-dir")))
+    pub fn open(&self, _: &Outputs) -> Result<WantedFolder, Failure> {
+        self.parquet_dir.as_ref().map_or(Ok(WantedFolder), |_| Err(built_without("--parquet-dir")))
     }
 }
 
-impl TableFolder {
+impl WantedFolder {
     /// The sink alone.
     ///
     /// # Errors
     /// None.
-    pub fn beside<S>(&mut self, first: S) -> Result<TabledSink<S>, Failure> {
-        Ok(first)
+    pub fn beside<S>(self, first: S) -> Result<(TableFolder, TabledSink<S>), Failure> {
+        Ok((TableFolder, first))
     }
+}
 
+impl TableFolder {
     /// Nothing was written.
     ///
     /// # Errors

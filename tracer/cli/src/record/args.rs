@@ -28,7 +28,7 @@ Examples:
 Without --payload, no payload is written. The report is made while recording and written at the end of the file, where
 `wirelap analyze` reads it.";
 
-/// Which observations of a packet Wireshark shows.
+/// The observations of a packet that Wireshark shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PacketStage {
     /// Each packet once: where it is sent, otherwise where it is received
@@ -69,11 +69,11 @@ pub struct RecordArgs {
     #[command(flatten, next_help_heading = "Other hosts")]
     pub agents: HostArgs,
 
-    /// Which traffic is traced.
+    /// The traffic that is traced.
     #[command(flatten)]
     pub filter: FilterArgs,
 
-    /// How much of the time is traced.
+    /// The part of the time that is traced.
     #[command(flatten)]
     pub sampling: SamplingArgs,
 

@@ -45,7 +45,7 @@ impl UnseenProxies {
         node.pid.is_none() && self.process(node).is_some()
     }
 
-    /// What comes to an address without a socket goes on from a process, or what it has got comes from there.
+    /// A process passes on what comes to an address without a socket, or sends from there what it has got.
     pub fn learn(&mut self, end: &Node, pid: Pid) {
         let key = (end.addr, end.scope);
         if self.processes.len() >= MAX_KNOWN && !self.processes.contains_key(&key) {

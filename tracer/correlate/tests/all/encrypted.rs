@@ -74,7 +74,7 @@ fn record(len: usize) -> Vec<u8> {
     [&[23, 3, 3, high, low], &vec![0xA7; len][..]].concat()
 }
 
-/// What is said of a broker's row with three messages that nobody got in plain text, and of another broker's row, where one of the first
+/// Findings about a broker's row with three messages that nobody got in plain text, and of another broker's row, where one of the first
 /// broker's other connections is in TLS: with a client, or with another server if it was opened by the broker.
 fn beside_tls(is_opened_by_broker: bool) -> [(u64, Vec<Doubt>, Vec<VerdictKind>); 2] {
     let mut world = World::new();

@@ -8,7 +8,7 @@ use wirelap_correlate::{Clause, Config, VerdictKind};
 use wirelap_events::{Body, Recovery, SocketId};
 use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish};
 use wirelap_test_support::event::OwnedEvent;
-use wirelap_test_support::world::{Connection, World, process};
+use wirelap_test_support::world::{Connection, Way, World, process};
 
 const BROKER: &str = "10.0.0.2:1883";
 
@@ -61,7 +61,7 @@ fn reading(n: u32) -> Vec<u8> {
     publish("t", format!("reading {n} of line 4").as_bytes())
 }
 
-/// What is found of the events without those of the proxy's ends that are no sockets.
+/// Findings in the events without those of the proxy's ends that are no sockets.
 fn play(mut world: World, relays: &[&Relayed]) -> Played {
     world.now += 8_000_000_000;
     let none: Vec<_> = relays.iter().map(|relayed| relayed.inside.up.to.0).collect();
@@ -90,6 +90,21 @@ fn without(events: &[OwnedEvent], none: &[SocketId]) -> Vec<OwnedEvent> {
     kept
 }
 
+/// Sixty messages come through the publisher's proxy, and go to a subscriber behind one and to one that is near.
+fn publish_sixty(
+    world: &mut World,
+    (publisher, behind): (&mut Relayed, &mut Relayed),
+    near: &mut Way,
+) {
+    for n in 0..60 {
+        let bytes = reading(n);
+        publisher.up(world, &bytes);
+        behind.down(world, &bytes);
+        world.message(near, &bytes);
+        world.now += 5_000_000;
+    }
+}
+
 #[test]
 fn what_a_proxy_without_a_socket_passes_on_is_one_message() {
     let mut world = World::new();
@@ -97,13 +112,7 @@ fn what_a_proxy_without_a_socket_passes_on_is_one_message() {
     let mut behind = Relayed::open(&mut world, 31);
     let mut near =
         world.connect_mqtt(process(32, "sub"), "10.0.0.1:40032", process(10, "mosquitto"), BROKER);
-    for n in 0..60 {
-        let bytes = reading(n);
-        publisher.up(&mut world, &bytes);
-        behind.down(&mut world, &bytes);
-        world.message(&mut near.down, &bytes);
-        world.now += 5_000_000;
-    }
+    publish_sixty(&mut world, (&mut publisher, &mut behind), &mut near.down);
     let played = play(world, &[&publisher, &behind]);
     assert_eq!(played.counts(), [60, 120, 120, 0]);
     assert_eq!(played.deliveries.iter().map(|one| one.legs.len()).max(), Some(4));
@@ -154,13 +163,7 @@ fn a_proxy_whose_connections_were_open_is_known_by_the_places_of_messages() {
     let mut behind = Relayed::found(&mut world, 31);
     let (sub, broker) = (process(32, "sub"), process(10, "mosquitto"));
     let mut near = world.existing(sub, "10.0.0.1:40032", broker, BROKER);
-    for n in 0..60 {
-        let bytes = reading(n);
-        publisher.up(&mut world, &bytes);
-        behind.down(&mut world, &bytes);
-        world.message(&mut near.down, &bytes);
-        world.now += 5_000_000;
-    }
+    publish_sixty(&mut world, (&mut publisher, &mut behind), &mut near.down);
     let [sent, delivered, matched, _] = play(world, &[&publisher, &behind]).counts();
     // Three messages show it.
     assert!(sent <= 63 && delivered <= 123 && matched >= 117, "{sent} {delivered} {matched}");

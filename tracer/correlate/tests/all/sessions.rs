@@ -130,7 +130,7 @@ fn a_process_that_comes_back_to_its_session_is_known_without_a_name() {
     assert!(said.contains("30 messages had not been delivered to wanderer (pid 31)"), "{said}");
 }
 
-/// What is said of twenty messages of this `QoS` that came when the only subscriber, which got forty before, was gone: its session lasts for
+/// The verdict on twenty messages of this `QoS` that came when the only subscriber, which got forty before, was gone: its session lasts for
 /// an hour, or ended with its connection.
 fn came_when_it_was_away(has_session: bool, qos: u8) -> (Severity, String) {
     let mut world = World::new();

@@ -192,7 +192,7 @@ fn the_topic_of_a_message_that_nobody_got_is_told_too() {
     assert_eq!(named(&world.events, true), [vec![b"u".to_vec()], vec![]]);
 }
 
-/// What is doubted of a row whose publisher's text is read, and of its subscriber's connection that of `told`, besides the client's first
+/// Doubts about a row whose publisher's text is read, and of its subscriber's connection that of `told`, besides the client's first
 /// message.
 fn doubts_with(told: Told, count: u32) -> Vec<DoubtReason> {
     let mut all = Encrypted { world: World::new(), told: Told::Sender, random: Random::new(7) };
@@ -213,7 +213,7 @@ fn doubts_with(told: Told, count: u32) -> Vec<DoubtReason> {
     doubts.into_iter().map(|doubt| doubt.reason).collect()
 }
 
-/// Of some libraries only what a program writes is read.
+/// Some libraries are read only where a program writes.
 #[test]
 fn a_direction_of_which_no_text_is_known_is_a_doubt() {
     let half = [DoubtReason::EncryptedConnections { connections: 1 }];

@@ -8,7 +8,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::File;
 use std::io;
 use std::sync::Mutex;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{Receiver, sync_channel};
 use wirelap_events::{Count, Stage};
 use wirelap_test_support::delivered;
 
@@ -171,4 +171,44 @@ fn after_a_file_that_cannot_be_had_the_next_one_is_written() {
     let written = table.finish();
     assert_eq!((written.files, written.rows, written.taken), (Count(1), 2, 4));
     assert_eq!(written.error.unwrap().kind(), io::ErrorKind::StorageFull);
+}
+
+/// A disk that takes nothing until it is let go.
+struct StuckDisk {
+    is_let_go: Receiver<()>,
+    files: KeptFiles,
+}
+
+impl TableFiles for StuckDisk {
+    fn begin(&mut self) -> io::Result<File> {
+        self.is_let_go.recv().unwrap();
+        self.files.begin()
+    }
+
+    fn keep(&mut self, file: File) -> io::Result<()> {
+        self.files.keep(file)
+    }
+
+    fn keeps_empty(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn what_a_slow_disk_does_not_take_is_dropped_and_counted_and_its_names_are_kept() {
+    let files = KeptFiles::default();
+    let (let_go, is_let_go) = sync_channel(1);
+    let disk = StuckDisk { is_let_go, files: files.clone() };
+    let mut table = RowTable::new(Sampler::start(disk, WhenBehind::Drop).unwrap());
+    for n in 0..100_000 {
+        table.delivery(&delivery(u32::from(n >= 99_999)));
+        table.name_rows(&[group(0, "mqtt"), group(1, "nats")]);
+    }
+    let_go.send(()).unwrap();
+    let written = table.finish();
+    assert!(written.error.is_none() && written.dropped > 50_000, "{written:?}");
+    assert_eq!((written.rows + written.dropped, written.taken), (100_000, 100_000));
+    let last = read(files.files.lock().unwrap().pop().unwrap()).pop().unwrap();
+    let names = last.column_by_name("middleware").unwrap().as_string::<i32>();
+    assert_eq!(names.iter().next_back(), Some(Some("nats")), "named while nothing was taken");
 }

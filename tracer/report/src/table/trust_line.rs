@@ -119,7 +119,7 @@ pub fn trust_line(result: &RunResult) -> String {
     parts.join(" · ")
 }
 
-/// How far the clocks of the hosts may be apart.
+/// The distance that the clocks of the hosts may have.
 fn clocks(trust: &ReportedTrust) -> Option<String> {
     let (within, at_most) = trust.between_hosts()?;
     let (within, at_most) = (human::time_ns(Some(within)), human::time_ns(Some(at_most)));

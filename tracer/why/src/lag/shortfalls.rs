@@ -76,7 +76,7 @@ struct LeftBehind {
     has_resumed: bool,
     /// True if its socket was open at the last look: it may read what lies there.
     may_read: bool,
-    /// Where it stood and its socket, if it was cut off and has not closed the connection itself.
+    /// The subscriber's last state and its socket, if it was cut off and has not closed the connection itself.
     cut: Option<Box<CutOff>>,
 }
 

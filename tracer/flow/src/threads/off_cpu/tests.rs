@@ -224,7 +224,7 @@ fn who_was_not_seen_to_rest_worked_only_if_the_scheduler_is_observed() {
     assert_eq!(asleep, Some(Nanos::from_millis(600)));
 }
 
-/// It slept between two requests for 380 ms, and awaited an answer for 300 ms.
+/// The thread slept between two requests for 380 ms, and awaited an answer for 300 ms.
 #[test]
 fn what_a_consumer_slept_before_an_earlier_request_counts() {
     let wakes = [
