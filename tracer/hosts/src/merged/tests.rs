@@ -3,7 +3,8 @@ use crate::stream::Hello;
 use std::cell::Cell;
 use std::sync::mpsc::SyncSender;
 use wirelap_events::{
-    Comm, Cpu, NetNs, ProcessEnd, Socket, SocketId, SocketOrigin, TaskId, Tid, Transport,
+    Comm, Cpu, HostStatus, NetNs, ProcessEnd, Socket, SocketId, SocketOrigin, TaskId, Tid,
+    Transport,
 };
 use wirelap_recording::{Note, RecordBlock, RecordBuffer};
 

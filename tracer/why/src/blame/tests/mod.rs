@@ -2,6 +2,7 @@
 
 mod clocks;
 mod dwell;
+mod forwarders;
 mod others;
 mod permits;
 mod socket;
